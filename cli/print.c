@@ -216,18 +216,24 @@ static void format_time(double seconds, char out[32]) {
 
 static void draw(cli_progress *p, double done, double now, const char *extra) {
     enum { cells = 30 };
-    char bar[cells + 1] = "", left[32] = "?";
+    char bar[cells + 1] = "", time[32] = "?";
     double elapsed = now - p->begin, fraction = p->total > 0 ? done / p->total : 0;
     double rate = elapsed > 0 ? done / elapsed : 0;
     int full = (int)(fraction * cells);
     if (full > cells) full = cells;
     memset(bar, '#', (size_t)full);
     memset(bar + full, '.', (size_t)(cells - full));
-    if (rate > 0 && p->total > 0) format_time((p->total - done) / rate, left);
-    fprintf(stderr, "%s%s %s%s%s%3.0f%%  %.3g %s/s  %s left%s%s%s", p->terminal ? "\r" : "",
-            p->label, p->terminal ? "[" : "", p->terminal ? bar : "", p->terminal ? "] " : "",
-            100 * fraction, rate, p->unit, left, extra ? "  " : "", extra ? extra : "",
-            p->terminal ? "\033[K" : "\n");
+    fprintf(stderr, "%s%s ", p->terminal ? "\r" : "", p->label);
+    if (p->total > 0) {
+        if (rate > 0) format_time((p->total - done) / rate, time);
+        fprintf(stderr, "%s%s%s%3.0f%%  %.3g %s/s  %s left", p->terminal ? "[" : "",
+                p->terminal ? bar : "", p->terminal ? "] " : "", 100 * fraction, rate, p->unit,
+                time);
+    } else { /* until it converges */
+        format_time(elapsed, time);
+        fprintf(stderr, "%.0f %s  %.3g %s/s  %s", done, p->unit, rate, p->unit, time);
+    }
+    fprintf(stderr, "%s%s%s", extra ? "  " : "", extra ? extra : "", p->terminal ? "\033[K" : "\n");
     fflush(stderr);
     p->last = now;
     p->drawn = 1;

@@ -9,6 +9,10 @@ if(NOT CLAUSIUS_FUZZ)            # else tools/fuzz exports it
     COMMAND ${CMAKE_COMMAND} -E tar xf model.fmu
     WORKING_DIRECTORY ${fmu} DEPENDS clausius_cli)
 endif()
+# files that are memory
+foreach(call open close read fstat lstat access fdopen fopen zip_open)
+  list(APPEND wrapped -Wl,--wrap=${call})
+endforeach()
 if(CLAUSIUS_FUZZ) # of an archive only what a target reaches: libFuzzer looks at all counters after every execution
   add_library(fuzzed STATIC ${all_objects})
   set(all_objects)
@@ -21,8 +25,8 @@ foreach(source IN LISTS fuzz_targets)
     set(needed ${fmu}/sources/ideal_gas_piston.c)
     set(libs)
   else()
-    set(needed ${all_objects})
-    set(libs ${all_libs})
+    set(needed tests/fuzz/memory.c ${all_objects})
+    set(libs ${all_libs} ${wrapped})
   endif()
   if(CLAUSIUS_FUZZ)
     add_executable(${target} ${source} ${needed})
@@ -39,5 +43,5 @@ foreach(source IN LISTS fuzz_targets)
   target_link_libraries(${target} PRIVATE ${libs} m)
   target_include_directories(${target} PRIVATE ${fmu}/sources)
   target_compile_options(${target} PRIVATE -Wno-unused-result)
-  target_compile_definitions(${target} PRIVATE _GNU_SOURCE) # memfd_create
+  target_compile_definitions(${target} PRIVATE _GNU_SOURCE $<$<BOOL:${ZIP_FOUND}>:CLSI_HAVE_ZIP>) # memfd_create
 endforeach()

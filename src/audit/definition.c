@@ -334,11 +334,32 @@ static double smallest_inverse(const probe *p, const double *x, double *scale) {
     return smallest(p, x, scale, 1);
 }
 
+/* Momenta that are states of their own and in which the energy is linear have no inertia, as the volume of the
+ * air outside: they are left out of (n, n). Returns how many are left; all, where none would be. */
+static size_t leave_out_linear(const cls_system *s, size_t n, cls_node *nodes) {
+    size_t kept = 0, to = 0;
+    unsigned char keep[256];
+    if (n > sizeof keep) return n;
+    for (size_t i = 0; i < n; i++) {
+        keep[i] = i < s->nq;
+        for (size_t j = 0; j < n; j++)
+            keep[i] |= !cls_is_constant(s->g, nodes[i * n + j], 0) ||
+                       !cls_is_constant(s->g, nodes[j * n + i], 0);
+        kept += keep[i];
+    }
+    if (!kept) return n;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (keep[i] && keep[j]) nodes[to++] = nodes[i * n + j];
+    return kept;
+}
+
 static cls_status judge_mass(clsi_sampler *b, const motion *m, cls_node *nodes, cls_error *error) {
     size_t n = m->n;
     int phase = b->s->form->kind == CLSI_FORM_PHASE;
     if (cls_jacobian(b->s->g, n, m->dual, n, m->native, nodes))
         return cls_graph_status(b->s->g, error);
+    if (phase) n = leave_out_linear(b->s, n, nodes);
     probe p = {n * n, nodes, n, b->matrix, phase ? smallest_inverse : smallest_eigenvalue};
     finding f;
     cls_status status = try_probe(b, &p, &f, error);

@@ -83,8 +83,22 @@ static cls_status read_dataset(hid_t d, const char *name, clsi_arrays *out, cls_
     return status;
 }
 
+/* Groups in groups: libhdf5 looks every name up from the root, which takes a minute for thousands. */
+enum { DEEPEST = 64 };
+
+static int is_too_deep(const char *name) {
+    int depth = 0;
+    while (depth < DEEPEST && (name = strchr(name, '/'))) name++, depth++;
+    return depth == DEEPEST;
+}
+
 static herr_t look(hid_t file, const char *name, const H5O_info_t *info, void *to) {
     visit *v = to;
+    if (is_too_deep(name)) {
+        v->status =
+            clsi_fail(v->error, CLS_DATA, "groups in groups, deeper than %d, the limit", DEEPEST);
+        return 1;
+    }
     if (info->type != H5O_TYPE_DATASET) return 0;
     hid_t d = H5Dopen2(file, name, H5P_DEFAULT);
     if (d < 0) return 0;

@@ -86,7 +86,8 @@ cls_status clsi_lines_fill(clsi_lines *l, cls_error *error) {
     l->end -= l->begin;
     l->begin = 0;
     cls_status status = fill(l, error);
-    while (!status && !l->ended && l->room < CLSI_LINE_LIMIT && !has_lines(l)) {
+    while (!status && !l->ended && l->room < CLSI_LINE_LIMIT && !has_lines(l) &&
+           !memchr(l->block, 0, l->end)) { /* no text: /dev/zero is not read any further */
         char *more = clsi_realloc(l->block, 2 * l->room + CLSI_PADDING);
         if (!more) return clsi_no_memory(error);
         l->block = more;
@@ -118,15 +119,16 @@ cls_status clsi_lines_next(clsi_lines *l, char **line, cls_error *error) {
         stop = memchr(l->block + l->begin, '\n', l->end - l->begin);
     }
     l->line++;
-    if (!stop && !l->ended)
-        return clsi_lines_bad(l, 0, error, "this line is longer than %d bytes; is it a CSV file?",
-                              CLSI_LINE_LIMIT);
-    if (!stop && l->begin == l->end) return CLS_OK;
+    if (!stop && l->ended && l->begin == l->end) return CLS_OK;
+    int whole = stop || l->ended;
     if (!stop) stop = l->block + l->end;
     char *start = l->block + l->begin;
     if (memchr(start, 0, (size_t)(stop - start)))
         return clsi_lines_bad(l, 0, error,
                               "a zero byte: this is not a text file (gzip is not read)");
+    if (!whole)
+        return clsi_lines_bad(l, 0, error, "this line is longer than %d bytes; is it a CSV file?",
+                              CLSI_LINE_LIMIT);
     size_t next = (size_t)(stop - l->block) + 1;
     l->begin = next < l->end ? next : l->end;
     if (stop > start && stop[-1] == '\r') stop--;

@@ -399,6 +399,7 @@ static void append_used(clsi_text *out, const clsi_export *e, const clsi_program
     for (size_t f = 0; f <= CLS_FN_POWER; f++)
         if (use->function[f]) clsi_text_printf(out, "%s(f) == %zu", some++ ? " || " : "", f);
     clsi_text_append(out, some ? ")\n" : "((void)(f), 0))\n");
+    if (use->general) clsi_text_append(out, "#define CLSI_K_GENERAL\n");
     if (use->inputs) clsi_text_printf(out, "#define CLSI_N_MOST %zu\n", (use->inputs + 7) / 8 * 8);
 }
 

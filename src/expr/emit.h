@@ -5,6 +5,8 @@
 #include "base/base.h"
 #include "expr/program.h"
 
+/* Is it a name that a C function may have? */
+cls_status clsi_check_function_name(const char *name, cls_error *error);
 /* A number that reads back to the bit. */
 void clsi_emit_literal(clsi_text *out, double value);
 /* `NAME(` of a function, and `clsi_k_quotient_value(NAME, i, j, `. */

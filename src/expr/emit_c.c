@@ -25,6 +25,7 @@ typedef struct piece {
     const uint32_t *slot;    /* where registers that cross from piece to piece are kept; or NULL */
     const uint32_t *known;   /* where results are kept that another program has computed; or NULL */
     size_t n_slots;          /* the states of fields stand behind them */
+    const char *name;        /* of the function, where tables may stand before it; or NULL */
     const uint32_t *partner; /* of quotients: the one of three ends that comes with it; or NULL */
     int early;               /* the piece ends, or goes through, the early stage */
     unsigned char *need;     /* of all registers in this piece */
@@ -45,35 +46,6 @@ static piece whole(const cls_program *p) {
     piece e = {.p = p, .last = p->n_instructions, .last_output = p->n_outputs, .early = 1};
     (void)make_room(&e);
     return e;
-}
-
-/* ---- the name ---- */
-
-static const char *const taken[] = {
-    "auto",     "break",  "case",     "char",   "const",  "continue", "default",  "do",
-    "double",   "else",   "enum",     "extern", "float",  "for",      "goto",     "if",
-    "inline",   "int",    "long",     "main",   "pow",    "register", "restrict", "return",
-    "short",    "signed", "sizeof",   "static", "struct", "switch",   "typedef",  "union",
-    "unsigned", "void",   "volatile", "while",  "fabs",   "ldexp",    "INFINITY", "NAN"};
-
-static cls_status check_name(const char *name, cls_error *error) {
-    const char *letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-    if (!*name || !strchr(letters, *name) || name[n])
-        return clsi_fail(error, CLS_USAGE,
-                         "'%.80s' is not a name for a C function: a letter, then letters, digits "
-                         "and _",
-                         name);
-    int clash = strncmp(name, "clsi_", 5) == 0 || strncmp(name, "CLSI_", 5) == 0;
-    for (size_t k = 0; k < sizeof taken / sizeof *taken; k++) clash |= !strcmp(name, taken[k]);
-    for (int f = 0; f < CLS_FN_COUNT; f++)
-        clash |= !strcmp(name, cls_function_name((cls_function)f));
-    if (clash)
-        return clsi_fail(error, CLS_USAGE,
-                         "'%.80s' is taken in C or in <math.h>; choose another name for the "
-                         "function",
-                         name);
-    return CLS_OK;
 }
 
 /* ---- what is needed ---- */
@@ -353,6 +325,32 @@ void clsi_emit_quotient(clsi_text *out, const clsi_instruction *in) {
     clsi_text_printf(out, ", %d, %d, ", in->i, in->j);
 }
 
+/* The first quotient from a power that has the coefficients of instruction k. */
+static size_t table_of(const piece *e, size_t k) {
+    const clsi_instruction *in = &e->p->code[k], *x = &e->p->code[e->first];
+    for (size_t j = e->first; j < k; j++, x++)
+        if (e->live[j] && x->code == CLSI_QUOTIENT_FROM && x->function == CLS_FN_POWER &&
+            x->i == in->i && x->j == in->j && !memcmp(&x->exponent, &in->exponent, sizeof(double)))
+            return j;
+    return k;
+}
+
+/* Coefficients of quotients from powers, before the function that reads them. */
+static void append_tables(clsi_text *out, const piece *e) {
+    double o[CLSI_POWER_TERMS];
+    mark(e);
+    for (size_t k = e->first; k < e->last; k++) {
+        const clsi_instruction *in = &e->p->code[k];
+        if (!e->live[k] || in->code != CLSI_QUOTIENT_FROM || in->function != CLS_FN_POWER) continue;
+        if (table_of(e, k) != k) continue;
+        clsi_power_terms(in->i, in->j, in->exponent, o);
+        clsi_text_printf(out, "static const double %s_o%zu[] = {", e->name, k);
+        for (int i = 0; i < CLSI_POWER_TERMS; i++)
+            clsi_text_printf(out, "%s%a", i ? i % 5 ? ", " : ",\n  " : "", o[i]);
+        clsi_text_append(out, "};\n");
+    }
+}
+
 /* A quotient of two ends, and beside it the one of three ends that another stage reads. */
 static void append_pair(clsi_text *out, const piece *e, const clsi_instruction *in,
                         uint32_t other) {
@@ -385,8 +383,13 @@ static void append_expression(clsi_text *out, const piece *e, size_t k) {
     case CLSI_POW: clsi_text_append(out, "clsi_k_pow("); break;
     case CLSI_POW_FROM: clsi_text_printf(out, "clsi_k_pow_from(%d, ", in->i); break;
     case CLSI_CALL: clsi_emit_call(out, in); break;
-    case CLSI_QUOTIENT:
-    case CLSI_QUOTIENT_FROM: clsi_emit_quotient(out, in); break;
+    case CLSI_QUOTIENT_FROM:
+        if (in->function == CLS_FN_POWER && e->name) {
+            clsi_text_printf(out, "clsi_k_power_by(%s_o%zu, %d, %d, ", e->name, table_of(e, k),
+                             in->i, in->j);
+            break;
+        } /* fallthrough */
+    case CLSI_QUOTIENT: clsi_emit_quotient(out, in); break;
     }
     append_operand(out, e, in, in->a, in->code == CLSI_NEG);
     if (in->code == CLSI_POW_FROM) { /* the base, its power, the exponent */
@@ -548,7 +551,7 @@ cls_status cls_program_emit_c(const cls_program *p, const char *name, char **out
     *out = NULL;
     NEED(error, p);
     *out = NULL;
-    cls_status status = check_name(name, error);
+    cls_status status = clsi_check_function_name(name, error);
     if (status != CLS_OK) return status;
     clsi_text text = {0};
     append_head(&text, p, name);
@@ -573,6 +576,8 @@ cls_status clsi_program_emit_function(const cls_program *p, const char *name, cl
     }
     piece e = whole(p);
     if (!e.need) return clsi_no_memory(error);
+    e.name = name;
+    append_tables(out, &e);
     clsi_text_printf(out, "static void %s(const double *in, double *room, double *out) {\n", name);
     clsi_text_append(out, p->n_takes ? "" : "  (void)room;\n");
     if (!p->n_outputs) clsi_text_append(out, "  (void)out;\n");
@@ -620,30 +625,14 @@ static piece piece_of(const cls_program *p, int stage, const uint32_t *slot, con
     return e;
 }
 
-static void append_kept_head(clsi_text *out, const char *name, const char *stage) {
+static void append_kept(clsi_text *out, const char *name, piece *e) {
+    e->name = name;
+    append_tables(out, e);
     clsi_text_printf(out,
-                     "static void %s%s(const double *in, double *keep, double *out) {\n"
+                     "static void %s(const double *in, double *keep, double *out) {\n"
                      "  (void)keep;\n  (void)out;\n",
-                     name, stage);
-}
-
-/* Quotients f[a,b] of the first stage whose f[a,b,b] or f[a,a,b] the last one wants, and `known` there. */
-static void find_partners(const cls_program *p, unsigned char *also, uint32_t *partner) {
-    for (size_t k = 0; k < p->n_instructions; k++) partner[k] = CLSI_NOT_SHARED;
-    for (size_t k = p->end[CLSI_STAGE_EARLY]; k < p->end[CLSI_STAGE_FIRST] && !p->n_takes; k++) {
-        const clsi_instruction *x = &p->code[k];
-        int from = x->code == CLSI_QUOTIENT_FROM && x->function == CLS_FN_EXP;
-        if (!from && !(x->code == CLSI_QUOTIENT && x->function == CLS_FN_LOG)) continue;
-        if (x->i + x->j != 2) continue;
-        for (size_t j = p->end[CLSI_STAGE_FIRST]; j < p->n_instructions; j++) {
-            const clsi_instruction *y = &p->code[j];
-            if (y->code != x->code || y->function != x->function || y->i + y->j != 3) continue;
-            if (y->a != x->a || y->b != x->b || (from && y->v != x->v)) continue;
-            partner[k] = (uint32_t)j;
-            also[j] = 1;
-            break;
-        }
-    }
+                     name);
+    append_piece(out, e);
 }
 
 cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
@@ -655,6 +644,7 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
         return out->failed ? clsi_no_memory(error) : CLS_OK;
     }
     size_t n = p->n_instructions, n_slots = 0;
+    char full[80];
     uint32_t *own = clsi_calloc(3 * n, sizeof *own), *slot = slots ? slots : own;
     uint32_t *partner = own + n, *known = own + 2 * n;
     unsigned char *kept = clsi_calloc(n, 1);
@@ -662,7 +652,7 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
     int whole_room = make_room(&room) && own && kept;
     if (whole_room) {
         if (also) memcpy(kept, also, n);
-        find_partners(p, kept, partner);
+        clsi_program_partners(p, kept, partner);
         n_slots = find_slots(p, kept, slot, room.need);
         for (size_t k = 0; k < n; k++) known[k] = CLSI_NOT_SHARED;
         for (size_t k = 0; k < n; k++)
@@ -674,8 +664,8 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
         e.partner = partner;
         e.known =
             s == CLSI_STAGE_REST && !p->n_takes ? known : NULL; /* passes of fields are all run */
-        append_kept_head(out, name, stages[s]);
-        append_piece(out, &e);
+        snprintf(full, sizeof full, "%s%s", name, stages[s]);
+        append_kept(out, full, &e);
         clsi_text_append(out, "\n");
     }
     *n_kept = n_slots + p->n_state;
@@ -692,8 +682,7 @@ cls_status clsi_program_emit_known(const cls_program *p, int stage, const char *
     if (!make_room(&room)) return clsi_no_memory(error);
     piece e = piece_of(p, stage, slot, &room);
     e.known = known;
-    append_kept_head(out, name, "");
-    append_piece(out, &e);
+    append_kept(out, name, &e);
     clsi_text_append(out, "\n");
     free(room.need);
     return out->failed ? clsi_no_memory(error) : CLS_OK;

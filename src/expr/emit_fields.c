@@ -1,8 +1,39 @@
-/* What programs as C need besides their statements: the kernels and weights of their fields, and
+/* What programs as C need besides their statements: a name, the kernels and weights of their fields, and
  * which functions of kernels.inc they call. */
 #include "base/base.h"
-#include "expr/program.h"
+#include "expr/emit.h"
 #include <string.h>
+
+/* ---- the name ---- */
+
+static const char *const taken[] = {
+    "auto",     "break",  "case",     "char",   "const",  "continue", "default",  "do",
+    "double",   "else",   "enum",     "extern", "float",  "for",      "goto",     "if",
+    "inline",   "int",    "long",     "main",   "pow",    "register", "restrict", "return",
+    "short",    "signed", "sizeof",   "static", "struct", "switch",   "typedef",  "union",
+    "unsigned", "void",   "volatile", "while",  "fabs",   "ldexp",    "INFINITY", "NAN"};
+
+cls_status clsi_check_function_name(const char *name, cls_error *error) {
+    const char *letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    if (!*name || !strchr(letters, *name) || name[n])
+        return clsi_fail(error, CLS_USAGE,
+                         "'%.80s' is not a name for a C function: a letter, then letters, digits "
+                         "and _",
+                         name);
+    int clash = strncmp(name, "clsi_", 5) == 0 || strncmp(name, "CLSI_", 5) == 0;
+    for (size_t k = 0; k < sizeof taken / sizeof *taken; k++) clash |= !strcmp(name, taken[k]);
+    for (int f = 0; f < CLS_FN_COUNT; f++)
+        clash |= !strcmp(name, cls_function_name((cls_function)f));
+    if (clash)
+        return clsi_fail(error, CLS_USAGE,
+                         "'%.80s' is taken in C or in <math.h>; choose another name for the "
+                         "function",
+                         name);
+    return CLS_OK;
+}
+
+/* ---- fields ---- */
 
 /* What programs call for one field: a point, its further passes, a pair of points. */
 static void append_field_calls(clsi_text *out, const char *call, const char *name) {
@@ -60,6 +91,15 @@ static const cls_function within[][2] = {{CLS_FN_SIGMOID, CLS_FN_TANH},
                                          {CLS_FN_EXPM1, CLS_FN_EXP},
                                          {CLS_FN_POWER, CLS_FN_SQRT}};
 
+/* Has clsi_k_q3 a form for it at any distance? Whole and other powers, ends that are far, have none. */
+static int has_closed_form(const clsi_instruction *in) {
+    static const cls_function closed[] = {CLS_FN_EXP,  CLS_FN_EXPM1, CLS_FN_LOG, CLS_FN_LOG1P,
+                                          CLS_FN_SQRT, CLS_FN_SIN,   CLS_FN_COS, CLS_FN_TANH};
+    for (size_t k = 0; k < sizeof closed / sizeof *closed; k++)
+        if (in->function == closed[k]) return in->i + in->j <= 3;
+    return in->function != CLS_FN_POWER && in->i + in->j == 2;
+}
+
 void clsi_programs_used(size_t n, const cls_program *const *programs, clsi_programs_use *use) {
     memset(use, 0, sizeof *use);
     for (size_t i = 0; i < n; i++)
@@ -68,6 +108,8 @@ void clsi_programs_used(size_t n, const cls_program *const *programs, clsi_progr
             if (in->code == CLSI_CALL || in->code == CLSI_QUOTIENT ||
                 in->code == CLSI_QUOTIENT_FROM)
                 use->function[in->function] = 1;
+            if (in->code == CLSI_QUOTIENT || in->code == CLSI_QUOTIENT_FROM)
+                use->general |= !has_closed_form(in);
         }
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; programs[i] && k < programs[i]->n_calls; k++) {
@@ -75,6 +117,7 @@ void clsi_programs_used(size_t n, const cls_program *const *programs, clsi_progr
             const clsi_graph_field *f = programs[i]->fields[c->field];
             int function = f->kind->function(f);
             if (function >= 0) use->function[function] = 1;
+            use->general |= function == CLS_FN_SOFTPLUS;
             use->activation[function >= 0 ? function : CLS_FN_TANH] = 1;
             use->pass[c->pass] = 1;
             if (f->d > use->inputs) use->inputs = f->d;

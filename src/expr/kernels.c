@@ -94,9 +94,7 @@ void clsi_power_terms(int i, int j, double c, double *of) {
 }
 
 double clsi_power_from(const double *of, int i, int j, double a, double b, double v, double c) {
-    double t = (b - a) / a;
-    if (clsi_k_power_serves(a, v, t, c)) return clsi_k_power_sum(of, i + j, a, v, t);
-    return clsi_k_quotient_value(CLSI_K_POWER, i, j, a, b, c);
+    return clsi_k_power_by(of, i, j, a, b, v, c);
 }
 
 double clsi_pow_inverse(double x, double c, double v) {

@@ -4,8 +4,8 @@
  * lanes each such run (a piece) becomes one function; for one sample each stage does, with its
  * calls of the kernels in it. An operand is in a register if it was used or made shortly before, else
  * in the work of the evaluator; of a full set of registers the one goes that is needed last. What
- * nobody reads behind a piece or a call never goes to memory. Elementary functions stay calls of the
- * kernels, which take and give numbers in the first registers. The operations and their order
+ * nobody reads behind a piece or a call never goes to memory. Elementary functions, and fields
+ * of one sample, stay calls of the kernels, which take and give numbers in the first registers. The operations and their order
  * are those of the evaluator, rounded as there: same bits.
  *
  * Where the machine is another one, or lets no memory be executed, there is no native code and the
@@ -42,8 +42,9 @@ typedef struct writer {
     int width;             /* doubles of a machine register */
     /* machine registers from `low` on; n_machine is a scratch */
     int low, n_machine, holds[32], dirty[32];
-    double *terms; /* of powers: the next that are free */
-    int *where;    /* of each register of the program: which machine register holds it, or NOBODY */
+    double *terms;        /* of powers: the next that are free */
+    const uint32_t *same; /* of early instructions: registers of another program; NULL */
+    int *where; /* of each register of the program: which machine register holds it, or NOBODY */
     unsigned char *bytes;
     size_t length, room;
     int failed;
@@ -297,6 +298,7 @@ static void put_piece(writer *w, size_t k, size_t last) {
 typedef struct callee {
     uint64_t function, pointer; /* pointer 0: none */
     int n_operands, n_whole, whole[3], exponent;
+    int work; /* that of the program is the second pointer */
 } callee;
 
 #define ADDRESS(to, function)                                                                      \
@@ -331,6 +333,11 @@ static callee callee_of(writer *w, const clsi_instruction *in) {
     clsi_kernel2 *two = NULL;
     switch ((clsi_code)in->code) {
     case CLSI_POW: ADDRESS(c.function, clsi_pow); break;
+    case CLSI_FIELD: /* reads its inputs in their places */
+        ADDRESS(c.function, clsi_run_take);
+        c.pointer = (uintptr_t)in->take;
+        c.n_operands = 0, c.work = 1;
+        break;
     case CLSI_CALL: ADDRESS(c.function, clsi_kernel_value(in->function)); break;
     case CLSI_POWI:
         ADDRESS(c.function, clsi_powi);
@@ -370,6 +377,7 @@ static void put_call(writer *w, size_t k) {
     pass(w, k);
     let_all_go(w); /* a call keeps no register */
     if (c.pointer) put(w, 0x48), put(w, 0xbf), put_address(w, c.pointer);
+    if (c.work) put(w, 0x48), put(w, 0x89), put(w, 0xde); /* mov rsi, rbx */
     for (int i = 0; i < c.n_whole; i++) {
         put(w, whole[i + (c.pointer != 0)]);
         put_number(w, c.whole[i]);
@@ -386,6 +394,35 @@ static void put_call(writer *w, size_t k) {
     int to = take(w, NOBODY, NOBODY);
     put_registers(w, MOVE, to, 0, 0);
     hold(w, to, w->first + (uint32_t)k, 1);
+}
+
+/* A number that another program has computed; its work is in rbp. */
+static void put_known(writer *w, size_t k) {
+    pass(w, k);
+    int to = take(w, NOBODY, NOBODY);
+    put_opcode(w, LOAD, to, 0, NOBODY);
+    put(w, 0x85u | ((unsigned)to & 7) << 3);
+    put_number(w, (long long)(w->same[k] * sizeof(double)));
+    hold(w, to, w->first + (uint32_t)k, 1);
+}
+
+/* The early stage as a function of (work in rdi, work of another program in rsi). */
+static void put_known_stage(writer *w, size_t last) {
+    put(w, 0x53), put(w, 0x55);                          /* push rbx, rbp */
+    put(w, 0x48), put(w, 0x83), put(w, 0xec), put(w, 8); /* sub rsp, 8 */
+    put(w, 0x48), put(w, 0x89), put(w, 0xfb);            /* mov rbx, rdi */
+    put(w, 0x48), put(w, 0x89), put(w, 0xf5);            /* mov rbp, rsi */
+    for (size_t k = 0; k < last; k++) {
+        if (w->same[k] != CLSI_NOT_SHARED)
+            put_known(w, k);
+        else if (is_native(&w->p->code[k]))
+            put_native(w, k);
+        else
+            put_call(w, k);
+    }
+    let_all_go(w);
+    put(w, 0x48), put(w, 0x83), put(w, 0xc4), put(w, 8); /* add rsp, 8 */
+    put(w, 0x5d), put(w, 0x5b), put(w, 0xc3);            /* pop rbp, rbx; ret */
 }
 
 /* Instructions from k to last as a function of (work in rdi), which stays in rbx. */
@@ -440,10 +477,15 @@ static size_t count_powers(const cls_program *p) {
 
 static cls_status write_stages(writer *w, clsi_native *n) {
     const cls_program *p = w->p;
-    size_t at[CLSI_STAGES] = {0}, k = 0;
-    n->terms = w->terms = clsi_calloc(count_powers(p) + 1, CLSI_POWER_TERMS * sizeof *n->terms);
+    size_t at[CLSI_STAGES] = {0}, k = 0, known = 0;
+    n->terms = w->terms = clsi_calloc(2 * count_powers(p) + 1, CLSI_POWER_TERMS * sizeof *n->terms);
     if (!n->terms) return CLS_MEMORY;
     put_signs(w);
+    if (w->same) {
+        known = w->length;
+        put_known_stage(w, p->end[CLSI_STAGE_EARLY]);
+        find_reads(w);
+    }
     for (int now = 0; now < CLSI_STAGES; k = p->end[now++]) {
         if (k == p->end[now]) continue;
         at[now] = w->length;
@@ -454,6 +496,8 @@ static cls_status write_stages(writer *w, clsi_native *n) {
         unsigned char *code = (unsigned char *)n->code + at[now];
         if (at[now]) memcpy(&n->stage[now], &code, sizeof code);
     }
+    unsigned char *code = (unsigned char *)n->code + known;
+    if (known && status == CLS_OK) memcpy(&n->known, &code, sizeof code);
     return status;
 }
 
@@ -498,8 +542,8 @@ int clsi_native_supports(int width) {
                           : __builtin_cpu_supports("avx2") != 0;
 }
 
-clsi_native *clsi_native_create(const cls_program *p, int width) {
-    if (!clsi_native_supports(width) || p->plan || p->n_takes || p->n_instructions > MOST ||
+clsi_native *clsi_native_create(const cls_program *p, int width, const clsi_native_links *links) {
+    if (!clsi_native_supports(width) || p->plan || p->n_weights || p->n_instructions > MOST ||
         !p->n_instructions || (width != SCALAR && !p->slotted))
         return NULL;
     size_t n = p->n_constants + p->n_inputs + p->n_instructions;
@@ -520,6 +564,9 @@ clsi_native *clsi_native_create(const cls_program *p, int width) {
         for (int m = 0; m < 32; m++) w.holds[m] = NOBODY;
         for (size_t r = 0; r < n; r++) w.where[r] = NOBODY;
         find_reads(&w);
+        for (size_t k = 0; k < p->n_field_inputs; k++) w.output[p->field_inputs[k]] = 1;
+        for (size_t r = 0; links && links->keep && r < n; r++) w.output[r] |= links->keep[r];
+        w.same = links ? links->same : NULL;
         fine = (width == SCALAR ? write_stages(&w, made) : write_pieces(&w, made)) == CLS_OK;
     }
     free(w.next);
@@ -538,8 +585,8 @@ int clsi_native_supports(int width) {
     return 0;
 }
 
-clsi_native *clsi_native_create(const cls_program *p, int width) {
-    (void)p, (void)width;
+clsi_native *clsi_native_create(const cls_program *p, int width, const clsi_native_links *links) {
+    (void)p, (void)width, (void)links;
     return NULL;
 }
 

@@ -15,7 +15,9 @@ typedef struct clsi_native_piece {
 
 struct clsi_native {
     void (*stage[CLSI_STAGES])(double *work); /* of one sample; NULL: nothing is to do */
-    double *terms;                            /* coefficients of powers, in its code */
+    /* the early stage with what another program has computed; NULL: nothing is shared */
+    void (*known)(double *work, const double *other);
+    double *terms; /* coefficients of powers, in its code */
     clsi_native_piece *pieces;
     size_t n_pieces, end[CLSI_STAGES]; /* of pieces */
     int vectors;                       /* of a row */
@@ -26,8 +28,14 @@ struct clsi_native {
 /* One sample, or lanes in machine registers of four or eight numbers. */
 enum { CLSI_NATIVE_ONE = 1, CLSI_NATIVE_FOUR = 4, CLSI_NATIVE_EIGHT = 8 };
 int clsi_native_supports(int width);
-/* NULL where there can be none. */
-clsi_native *clsi_native_create(const cls_program *p, int width);
+/* What programs of one sample have in common: registers that stay in the work for another one, and of each
+ * early instruction the register of the other that is the same number (or CLSI_NOT_SHARED). */
+typedef struct clsi_native_links {
+    const unsigned char *keep;
+    const uint32_t *same;
+} clsi_native_links;
+/* NULL where there can be none. links: NULL, or either of both. */
+clsi_native *clsi_native_create(const cls_program *p, int width, const clsi_native_links *links);
 void clsi_native_free(clsi_native **native);
 /* Stages first to last for one sample. */
 void clsi_native_run(const clsi_native *n, double *work, int first, int last);

@@ -422,8 +422,52 @@ static void read_outputs(const cls_program *p, size_t first, size_t last, const 
 
 void clsi_program_make_native(cls_program *p, int lanes) {
     int wide = clsi_native_supports(CLSI_NATIVE_EIGHT) ? CLSI_NATIVE_EIGHT : CLSI_NATIVE_FOUR;
-    if (lanes && !p->native_lanes) p->native_lanes = clsi_native_create(p, wide);
-    if (!lanes && !p->native) p->native = clsi_native_create(p, CLSI_NATIVE_ONE);
+    if (lanes && !p->native_lanes) p->native_lanes = clsi_native_create(p, wide, NULL);
+    if (!lanes && !p->native) p->native = clsi_native_create(p, CLSI_NATIVE_ONE, NULL);
+}
+
+/* Beyond so many instructions functions are the smaller part, and to compare takes long. */
+enum { MOST_LINKED = 600 };
+
+/* The registers of `other` that early instructions of p are, in `same`; they are marked in `keep`. */
+static int find_links(const cls_program *p, const cls_program *other, const uint32_t *inputs,
+                      uint32_t *same, unsigned char *keep) {
+    int any = 0;
+    clsi_program_match(other, p, inputs, same);
+    for (size_t k = 0; k < p->n_instructions; k++) {
+        if (k >= p->end[CLSI_STAGE_EARLY] || !clsi_is_worth_keeping(&p->code[k]))
+            same[k] = CLSI_NOT_SHARED;
+        if (same[k] == CLSI_NOT_SHARED) continue;
+        keep[same[k]] = 1;
+        any = 1;
+    }
+    return any;
+}
+
+void clsi_program_link_native(cls_program *p, cls_program *other, const uint32_t *inputs) {
+    if (!p->native || !other->native || p->native->known || !clsi_program_may_share(p) ||
+        !clsi_program_may_share(other) || p->n_instructions > MOST_LINKED ||
+        other->n_instructions > MOST_LINKED)
+        return;
+    size_t n = other->n_constants + other->n_inputs + other->n_instructions;
+    uint32_t *same = clsi_malloc((p->n_instructions + 1) * sizeof *same);
+    unsigned char *keep = clsi_calloc(n, 1);
+    if (same && keep && find_links(p, other, inputs, same, keep)) {
+        clsi_native *of =
+            clsi_native_create(other, CLSI_NATIVE_ONE, &(clsi_native_links){.keep = keep});
+        clsi_native *to =
+            clsi_native_create(p, CLSI_NATIVE_ONE, &(clsi_native_links){.same = same});
+        if (of && to) { /* else both stay as they are */
+            clsi_native *was = p->native;
+            p->native = to, to = was;
+            was = other->native;
+            other->native = of, of = was;
+        }
+        clsi_native_free(&of);
+        clsi_native_free(&to);
+    }
+    free(same);
+    free(keep);
 }
 
 static void run_stages(const cls_program *p, double *work, int first, int last) {
@@ -450,6 +494,28 @@ void clsi_program_early(const cls_program *p, double *work, const double *in) {
     work = registers(p, work);
     read_inputs(p, 0, p->n_early_inputs, work, in);
     run_early(p, work);
+}
+
+/* The first n inputs are those that `other` was run with, to the bit. */
+static int same_inputs(const cls_program *other, const double *of, size_t n, const double *in) {
+    const double *had = of + other->n_constants;
+    uint64_t a, b, differ = 0;
+    for (size_t k = 0; k < n; k++) {
+        memcpy(&a, had + k, sizeof a);
+        memcpy(&b, in + k, sizeof b);
+        differ |= a ^ b;
+    }
+    return !differ;
+}
+
+void clsi_program_early_from(const cls_program *p, double *work, const double *in,
+                             const cls_program *other, const double *of, size_t n) {
+    if (!p->native || !p->native->known || !same_inputs(other, of, n, in)) {
+        clsi_program_early(p, work, in);
+        return;
+    }
+    read_inputs(p, 0, p->n_early_inputs, work, in);
+    p->native->known(work, of);
 }
 
 void clsi_program_first(const cls_program *p, double *work, const double *in, double *out) {
@@ -494,13 +560,11 @@ void cls_program_run(const cls_program *p, double *work, const double *in, doubl
 static void run_plain(const cls_program *p, double *work, const double *in) {
     memcpy(work, p->constants, p->n_constants * sizeof *work);
     if (p->n_inputs) memcpy(work + p->n_constants, in, p->n_inputs * sizeof *work);
-    if (p->n_takes) {
-        run_early(p, work);
-        run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST);
-        return;
-    }
-    clsi_run_scalars(work, work + p->n_constants + p->n_inputs, p->code,
-                     p->code + p->n_instructions);
+    double *r = work + p->n_constants + p->n_inputs;
+    size_t early = p->end[CLSI_STAGE_EARLY];
+    clsi_run_scalars(work, r, p->code, p->code + early);
+    clsi_run_early_calls(p, work);
+    clsi_run_scalars(work, r + early, p->code + early, p->code + p->n_instructions);
 }
 
 void clsi_program_run_plain(const cls_program *p, double *work, const double *in, double *out) {
@@ -534,7 +598,7 @@ static cls_node nonfinite_in(const cls_program *p, const double *work) {
 cls_node cls_program_first_nonfinite(const cls_program *p, const double *work, const double *in) {
     if (!p) return CLS_NO_NODE;
     if (!p->plan && !p->native) return nonfinite_in(p, work);
-    double *plain = clsi_calloc(plain_size(p), sizeof *plain);
+    double *plain = clsi_calloc(plain_size(p) + p->n_state + CLSI_PLAN_LANES, sizeof *plain);
     if (!plain) return CLS_NO_NODE;
     run_plain(p, plain, in);
     cls_node found = nonfinite_in(p, plain);

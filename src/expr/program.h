@@ -178,6 +178,13 @@ void clsi_reverse_free(struct clsi_reverse **r);
 void clsi_lanes_slopes(const cls_program *p, double *work, size_t lane, double *row);
 /* Makes machine code of a program that will be run very often, where that can be; nothing else changes. */
 void clsi_program_make_native(cls_program *p, int lanes);
+/* Early instructions of p that `other` computes as well are then not computed again where the inputs are
+ * the same (clsi_program_early_from); inputs: the register of `other` that each input of p is, or
+ * CLSI_NOT_SHARED. For machine code of one sample. */
+void clsi_program_link_native(cls_program *p, cls_program *other, const uint32_t *inputs);
+/* clsi_program_early, with the work of `other`, of which the first n inputs are those of p. */
+void clsi_program_early_from(const cls_program *p, double *work, const double *in,
+                             const cls_program *other, const double *of, size_t n);
 /* After cls_program_prepare. */
 void clsi_program_set(const cls_program *p, double *work, const double *parameters);
 void clsi_program_early(const cls_program *p, double *work, const double *in);
@@ -199,6 +206,7 @@ void clsi_programs_emit_fields(size_t n, const cls_program *const *programs, cls
 typedef struct clsi_programs_use {
     unsigned char function[CLS_FN_COUNT], activation[CLS_FN_COUNT], pass[CLSI_PASSES];
     size_t inputs; /* of a field at most */
+    int general;   /* quotients that have no closed form */
 } clsi_programs_use;
 void clsi_programs_used(size_t n, const cls_program *const *programs, clsi_programs_use *use);
 /* Numbers that a program needs to be written as loops (emit_loops.c); 0: it is written as statements. */
@@ -225,6 +233,8 @@ int clsi_program_may_share(const cls_program *p);
 void clsi_program_match(const cls_program *a, const cls_program *b, const uint32_t *inputs,
                         uint32_t *same);
 int clsi_is_worth_keeping(const clsi_instruction *in);
+/* Quotients f[a,b] of the first stage whose f[a,b,b] or f[a,a,b] the last one wants; `also` is set for these. */
+void clsi_program_partners(const cls_program *p, unsigned char *also, uint32_t *partner);
 
 /* ---- between the files of the program ---- */
 

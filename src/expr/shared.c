@@ -65,3 +65,22 @@ int clsi_is_worth_keeping(const clsi_instruction *in) {
            in->code == CLSI_QUOTIENT || in->code == CLSI_QUOTIENT_FROM ||
            in->code == CLSI_POW_FROM || in->code == CLSI_POWI;
 }
+
+/* Quotients f[a,b] of the first stage whose f[a,b,b] or f[a,a,b] the last one wants, and `known` there. */
+void clsi_program_partners(const cls_program *p, unsigned char *also, uint32_t *partner) {
+    for (size_t k = 0; k < p->n_instructions; k++) partner[k] = CLSI_NOT_SHARED;
+    for (size_t k = p->end[CLSI_STAGE_EARLY]; k < p->end[CLSI_STAGE_FIRST] && !p->n_takes; k++) {
+        const clsi_instruction *x = &p->code[k];
+        int from = x->code == CLSI_QUOTIENT_FROM && x->function == CLS_FN_EXP;
+        if (!from && !(x->code == CLSI_QUOTIENT && x->function == CLS_FN_LOG)) continue;
+        if (x->i + x->j != 2) continue;
+        for (size_t j = p->end[CLSI_STAGE_FIRST]; j < p->n_instructions; j++) {
+            const clsi_instruction *y = &p->code[j];
+            if (y->code != x->code || y->function != x->function || y->i + y->j != 3) continue;
+            if (y->a != x->a || y->b != x->b || (from && y->v != x->v)) continue;
+            partner[k] = (uint32_t)j;
+            also[j] = 1;
+            break;
+        }
+    }
+}

@@ -14,6 +14,10 @@
  * chebyshev(8, pairs): terms of at most two inputs, so that the function is a sum of functions of two;
  * chebyshev(8, additive): of one. For ten inputs 1,340 and 80 terms, not 43,757.
  *
+ * chebyshev(8, split 2 2): no term has inputs 2, 3 (counted from 0) beside others, so that the function
+ * is a sum of one of these and one of the rest: an energy of momenta and an energy of places;
+ * chebyshev(8, split 2 2 2): the former of degree 2 at most.
+ *
  * chebyshev(6, only 0 2 9): of these terms, counted from 0, the listed ones. It is what a choice of
  * terms leaves (src/learn/terms.c). */
 #include "field/linear_pairs.h"
@@ -42,19 +46,23 @@ typedef struct wish {
     long degree;
     size_t first, count; /* inputs with an even total degree, two of which count as one */
     int constant;
-    size_t together;  /* inputs in a term at most; 0: all */
-    const char *only; /* numbers of terms, increasing; NULL: all */
+    size_t together;           /* inputs in a term at most; 0: all */
+    size_t apart, apart_count; /* inputs that stand in no term beside others; count 0: none */
+    long apart_degree;         /* of these; 0: as of the others */
+    const char *only;          /* numbers of terms, increasing; NULL: all */
 } wish;
 
 static int is_wanted(const wish *w, size_t d, const unsigned char *a) {
-    long even = 0, all = 0;
+    long even = 0, all = 0, apart = 0;
     size_t together = 0;
     for (size_t i = 0; i < d; i++) {
         all += a[i];
         together += a[i] > 0;
         if (i >= w->first && i < w->first + w->count) even += a[i];
+        if (i >= w->apart && i < w->apart + w->apart_count) apart += a[i];
     }
     if (w->together && together > w->together) return 0;
+    if (apart && (apart < all || (w->apart_degree && apart > w->apart_degree))) return 0;
     return even % 2 == 0 && all - even / 2 <= w->degree && (all > 0 || w->constant);
 }
 
@@ -86,7 +94,7 @@ static size_t enumerate(size_t d, const wish *w, unsigned char *out) {
 }
 
 /* "8", "5, constant", "4, even 1 3", "4, even 1 3, constant", each perhaps with ", pairs" or
- * ", additive", then perhaps with ", only 0 2 9" */
+ * ", additive", then perhaps with ", split 2 2" or ", split 2 2 2", then perhaps with ", only 0 2 9" */
 static int read_wish(const char *text, size_t d, wish *w) {
     char *end;
     int used = 0;
@@ -111,6 +119,15 @@ static int read_wish(const char *text, size_t d, wish *w) {
             end += strlen(words[k]);
             end += strspn(end, " ,");
         }
+    used = 0;
+    if (sscanf(end, "split %zu %zu%n", &w->apart, &w->apart_count, &used) == 2 && used) {
+        if (w->apart_count < 1 || w->apart >= d || w->apart_count > d - w->apart) return 0;
+        end += used;
+        used = 0;
+        if (sscanf(end, " %ld%n", &w->apart_degree, &used) == 1) end += used;
+        if (used && w->apart_degree < 1) return 0;
+        end += strspn(end, " ,");
+    }
     if (strncmp(end, "only ", 5) == 0) {
         w->only = end + 5;
         return strspn(w->only, "0123456789 ") == strlen(w->only);
@@ -139,7 +156,9 @@ static cls_status create(clsi_field *f, const char *arguments, int monomial, cls
             error, CLS_USAGE,
             "%s(%s): expected a degree from 1 to %d (half of that for even), then "
             "perhaps `, even FIRST COUNT` of the %zu inputs, then perhaps `, constant`, then "
-            "perhaps `, pairs` or `, additive`, then perhaps `, only` and the numbers of terms",
+            "perhaps `, pairs` or `, additive`, then perhaps `, split FIRST COUNT [DEGREE]`, then "
+            "perhaps "
+            "`, only` and the numbers of terms",
             f->kind->name, arguments, (int)MAX_DEGREE, f->d);
     size_t n = enumerate(f->d, &w, NULL);
     if (n > MAX_TERMS)

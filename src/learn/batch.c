@@ -155,7 +155,7 @@ static void weigh_window(clsi_batch *b, size_t w) {
            t[CLSI_MOST_WIDTH];
     for (size_t k = 0; k < n; k++) t[k] = p->time[b->point[b->slot[w][k]]];
     if (p->rule.composite) {
-        clsi_window_weights(n, t, momenta);
+        clsi_window_weights(n, p->panel, t, momenta);
         for (size_t k = 0; k < n; k++) rest[k] = momenta[k];
     } else { /* three points */
         double h = t[2] - t[0];

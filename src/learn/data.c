@@ -222,7 +222,32 @@ void clsi_window_points(const clsi_points *p, size_t w, size_t at[CLSI_MOST_WIDT
     at[2] = i + 1;
 }
 
-void clsi_window_weights(size_t n, const double *t, double *w) {
+/* The integrals of the polynomials that are one at one of the n points and zero at the others. */
+static void weigh_all(size_t n, const double *t, double *w) {
+    double x[CLSI_MOST_PANEL], h = t[n - 1] - t[0];
+    for (size_t k = 0; k < n; k++) x[k] = (2 * t[k] - t[0] - t[n - 1]) / h;
+    for (size_t k = 0; k < n; k++) {
+        double c[CLSI_MOST_PANEL + 1] = {1},
+                                   below = 1; /* of (x - x_0) (x - x_1) ..., without x_k */
+        size_t degree = 0;
+        for (size_t j = 0; j < n; j++) {
+            if (j == k) continue;
+            c[++degree] = 0;
+            for (size_t i = degree; i > 0; i--) c[i] = c[i - 1] - x[j] * c[i];
+            c[0] *= -x[j];
+            below *= x[k] - x[j];
+        }
+        w[k] = 0;
+        for (size_t i = 0; i <= degree; i += 2) w[k] += c[i] / (double)(i + 1);
+        w[k] *= h / below;
+    }
+}
+
+void clsi_window_weights(size_t n, size_t panel, const double *t, double *w) {
+    if (panel > 3) {
+        weigh_all(n, t, w);
+        return;
+    }
     memset(w, 0, n * sizeof *w);
     for (size_t k = 0; k + 2 < n; k += 2) {
         double a = t[k + 1] - t[k], b = t[k + 2] - t[k + 1], h = a + b;
@@ -333,6 +358,43 @@ static size_t windows_of(size_t n_groups, const group *groups, size_t intervals)
     return n;
 }
 
+/* What the quadrature of a polynomial through 3, 5 or 7 rows is off by, as a part of the change from row to
+ * row: h^5 y^(5)/90 of 2 h, 8 h^7 y^(7)/945 of 4 h, 9 h^9 y^(9)/1400 of 6 h, from differences of the rows
+ * themselves, the geometric mean over the states. Noise has such differences as well, and those of higher
+ * order are not smaller. */
+static double quadrature_error(const clsi_points *p, size_t panel) {
+    double factor = panel == 3   ? sqrt(252) / 180
+                    : panel == 5 ? sqrt(3432) * 2 / 945
+                                 : sqrt(48620) * 3 / 2800;
+    double sum = 0, count = 0;
+    for (size_t k = 0; k < p->nz; k++) {
+        double change = differences(p, k, 2), size = 0;
+        for (size_t i = 0; i < p->n_data; i++) size = fmax(size, fabs(p->z[k * p->n + i]));
+        if (!(change > 1e-12 * size)) continue; /* it stays as it is */
+        sum += log(fmax(factor * differences(p, k, panel + 3) / change, 1e-16));
+        count++;
+    }
+    return count > 0 ? exp(sum / count) : 0;
+}
+
+/* Rows that are far apart, exact, and many: polynomials of higher order go through them. */
+static const double VISIBLE = 3e-6, BETTER = 0.5;
+
+static size_t choose_panel(const clsi_points *p, size_t shortest, size_t n_groups,
+                           const group *groups) {
+    size_t best = 3;
+    double least = quadrature_error(p, 3);
+    if (!(least > VISIBLE)) return best;
+    for (size_t panel = 5; panel <= CLSI_MOST_PANEL; panel += 2) {
+        if (shortest < 2 * panel || windows_of(n_groups, groups, panel - 1) < ENOUGH) break;
+        double error = quadrature_error(p, panel);
+        if (!(error < BETTER * least)) break;
+        best = panel;
+        least = error;
+    }
+    return best;
+}
+
 /* width from the intervals asked for, or from the noise; no longer than the shortest trajectory. */
 static cls_status choose_width(clsi_points *p, size_t window, size_t n_groups, const group *groups,
                                cls_error *error) {
@@ -352,7 +414,10 @@ static cls_status choose_width(clsi_points *p, size_t window, size_t n_groups, c
     while (!window && intervals > 2 && windows_of(n_groups, groups, intervals) < ENOUGH)
         intervals--;
     if (intervals > CLSI_MOST_WIDTH - 1) intervals = CLSI_MOST_WIDTH - 1;
-    if (intervals >= 4) p->width = intervals / 2 * 2 + 1;
+    if (intervals >= 4)
+        p->width = intervals / 2 * 2 + 1;
+    else if (!window && p->rule.smooth)
+        p->width = p->panel = choose_panel(p, shortest, n_groups, groups);
     free(p->trained);
     p->trained = NULL;
     p->n_trained = 0;
@@ -409,14 +474,15 @@ cls_status clsi_points_create(const cls_system *s, size_t n_tables, const cls_ta
 
 static cls_status create(const cls_system *s, size_t n_tables, const cls_table *const *tables,
                          const char *const *names, const clsi_rule *rule, double validate,
-                         uint64_t max_windows, size_t window, size_t width, int partial,
-                         clsi_points **out, cls_error *error) {
+                         uint64_t max_windows, size_t window, size_t width, size_t panel,
+                         int partial, clsi_points **out, cls_error *error) {
     *out = NULL;
     clsi_points *p = clsi_calloc(1, sizeof *p);
     if (!p) return clsi_no_memory(error);
     p->nz = rule->positions ? cls_system_coordinate_count(s) : s->form->nz;
     p->rule = *rule;
     p->width = width;
+    p->panel = panel;
     for (size_t i = 0; i < n_tables; i++) p->n_data += cls_table_rows(tables[i]);
     p->n = !rule->means || !p->n_data ? p->n_data : 2 * p->n_data - 1;
     p->time = clsi_calloc(p->n, sizeof *p->time);
@@ -454,14 +520,14 @@ cls_status clsi_points_create_wide(const cls_system *s, size_t n_tables,
                                    const clsi_rule *rule, double validate, uint64_t max_windows,
                                    size_t window, int partial, clsi_points **out,
                                    cls_error *error) {
-    return create(s, n_tables, tables, names, rule, validate, max_windows, window, 3, partial, out,
-                  error);
+    return create(s, n_tables, tables, names, rule, validate, max_windows, window, 3, 3, partial,
+                  out, error);
 }
 
 /* A window of two intervals leaves the width as it is. */
 cls_status clsi_points_create_like(const cls_system *s, const cls_table *t, const char *name,
                                    const clsi_points *like, clsi_points **out, cls_error *error) {
-    return create(s, 1, &t, &name, &like->rule, 0, 0, 2, like->width, 0, out, error);
+    return create(s, 1, &t, &name, &like->rule, 0, 0, 2, like->width, like->panel, 0, out, error);
 }
 
 void clsi_points_free(clsi_points **points) {

@@ -85,7 +85,8 @@ static cls_status begin(clsi_learner *w, size_t *halved) {
 
 static int is_too_large(const clsi_learner *w) {
     const cls_learn_info *f = w->info;
-    int is_noisy = w->points->width > 3; /* or the windows would not be longer (data.c) */
+    int is_noisy =
+        w->points->width > w->points->panel; /* or the windows were not longer (data.c) */
     int late = w->o->time_limit > 0 && clsi_now() - w->started > w->o->time_limit;
     if (w->o->time_limit > 0) late = clsi_learner_tell_all(w, late) > 0;
     return w->unknowns->chosen && is_solved_at_once(w) && f->validation_samples && !late &&

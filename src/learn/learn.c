@@ -20,12 +20,16 @@ cls_learn_options cls_learn_defaults(void) {
                                .checkpoint_every = 10};
 }
 
-/* A solve sees each window once. Iterations see them often, and networks have few parameters. */
-static uint64_t usual_windows(const cls_system *s, const cls_learn_options *o) {
+static int has_network(const cls_system *s, const cls_learn_options *o) {
     int network = o->field && strncmp(o->field, "network", 7) == 0;
     for (size_t i = 0; i < s->n_unknown; i++)
         network |= s->unknown_field[i] && strncmp(s->unknown_field[i], "network", 7) == 0;
-    return network ? 5000 : 20000;
+    return network;
+}
+
+/* A solve sees each window once. Iterations see them often, and networks have few parameters. */
+static uint64_t usual_windows(const cls_system *s, const cls_learn_options *o) {
+    return has_network(s, o) ? 5000 : 20000;
 }
 
 /* ---- everything in order ---- */
@@ -216,6 +220,7 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
     char *said = NULL;
     if (status == CLS_OK && !positions && !lacking)
         status = clsi_learner_scheme(w, n_tables, tables, names, &rule, &said);
+    rule.smooth = rule.composite && !shooting && !has_network(system, o);
     if (status == CLS_OK)
         status = clsi_points_create_wide(system, n_tables, tables, names, &rule, o->validate,
                                          o->max_windows ? o->max_windows : usual_windows(system, o),
@@ -424,6 +429,8 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
     omp_set_num_threads(threads);
     info->seconds = clsi_now() - w.started;
     clsi_learner_forget(&w);
+    for (size_t i = 0; w.natural && i < o.n_unknown; i++) free(w.natural[i]);
+    free(w.natural);
     clsi_points_free(&w.points);
     json_decref(w.split);
     json_decref(w.spread);

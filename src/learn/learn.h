@@ -26,6 +26,7 @@ typedef struct clsi_rule {
     const char *name;
     size_t neighbours; /* rows of the data in a window */
     int composite;     /* windows may be longer, where there is noise */
+    int smooth;        /* or have one polynomial of higher order, where rows are far apart */
     int means;         /* the means of two neighbouring states are points too */
     int split;         /* momenta by the rate at the end, the others by that at the beginning */
     const clsi_interval_rule *positions; /* NULL: of whole states */
@@ -50,6 +51,7 @@ typedef struct clsi_points {
     double *rate; /* (nz, n): derivatives where the data have all of them (d.NAME); else NULL */
     unsigned char *observed; /* (nz): 0 for states that the data do not have (z is a guess) */
     size_t width;            /* points of a window: 3, or more of them for composite quadrature */
+    size_t panel;            /* points that one polynomial of it goes through: 3, 5 or 7 */
     size_t n_windows, n_training;
     size_t n_there; /* windows to learn from that there are; n_training of them are used */
     size_t *window; /* (n_windows) first of the neighbouring points; training ones first */
@@ -98,7 +100,7 @@ cls_status clsi_points_create_wide(const cls_system *s, size_t n_tables,
                                    const clsi_rule *rule, double validate, uint64_t max_windows,
                                    size_t window, int partial, clsi_points **out, cls_error *error);
 void clsi_points_free(clsi_points **points);
-enum { CLSI_MOST_WIDTH = 41 };
+enum { CLSI_MOST_WIDTH = 41, CLSI_MOST_PANEL = 7 };
 /* The points of window w: neighbours, or both ends and their mean in the middle. */
 void clsi_window_points(const clsi_points *p, size_t w, size_t at[CLSI_MOST_WIDTH]);
 /* Root mean square of state k of the data about its mean; 1 when it is constant. */
@@ -110,8 +112,8 @@ double clsi_points_noise(const clsi_points *p, size_t k);
 /* Are rows so far apart, and so unevenly, that a quadrature over them is poor? */
 int clsi_points_uneven(const clsi_points *p);
 /* Weights w with integral over [t_0, t_n-1] of g = sum w_k g_k, by parabolas through three points
- * each; n is odd. */
-void clsi_window_weights(size_t n, const double *t, double *w);
+ * each (n is odd), or where panel is n by one polynomial through all (at most 7). */
+void clsi_window_weights(size_t n, size_t panel, const double *t, double *w);
 
 /* ---- unknown.c: the parts to learn ---- */
 
@@ -128,6 +130,7 @@ typedef struct clsi_unknown {
     int nonlinear;    /* the field is not linear: positivity is part of the residual */
     int even;         /* a polynomial that is even in the velocities, which are its inputs: */
     size_t even_first, even_count; /* these */
+    int natural;                   /* spec is terms of natural.c, to choose from */
     int declared;                  /* spec is what the file says of this part alone */
     int convex;                    /* in velocities and temperatures, by form */
     int late; /* a function of hidden temperatures: its inputs follow the energies */
@@ -143,6 +146,9 @@ typedef struct clsi_choices {
     int logs;        /* inputs that are positive as their logarithms (logs.c) */
     int exponential; /* coefficients that exchange heat through their logarithms */
     int tied;        /* inputs that the data tie to each other as their combinations (ties.c) */
+    int split; /* an energy of momenta plus an energy of the rest (split.c); 2: quadratic in momenta */
+    int isotropic; /* an energy that turning does not change (split.c); 2: and that is split */
+    char *const *natural; /* (parts of the options) terms of natural.c, NULL: not for this one */
 } clsi_choices;
 
 typedef struct clsi_unknowns {
@@ -157,6 +163,8 @@ typedef struct clsi_unknowns {
     clsi_choices choices;
     int offered;   /* inputs that could be logarithms, or are */
     int tied;      /* parts with inputs that the data tie to each other */
+    int isotropic; /* energies of as many places as momenta */
+    int split;     /* energies that could be a sum of one of momenta and one of the rest */
     int chosen;    /* a basis was chosen here */
     size_t n_open; /* parameters of the file that are learned as well, behind the n_theta */
     const char *const *open; /* (n_open) borrowed */
@@ -220,6 +228,17 @@ cls_status clsi_late_inputs(clsi_unknowns *us, const struct clsi_residual *r, co
  * counts the parts that have such. */
 cls_status clsi_tied_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p,
                             const cls_node *z, int take, int *count, cls_error *error);
+
+/* ---- split.c ---- */
+
+/* Where the momenta are among the inputs of an energy of many: [*first, *first + result), of which no input
+ * depends on anything else. 0: it cannot be split. */
+size_t clsi_split_inputs(const clsi_unknowns *us, const clsi_unknown *u, size_t *first);
+
+/* Energies of two or three places and as many momenta as functions of their lengths and product, where
+ * `take`; counts them. */
+cls_status clsi_isotropic_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_points *p,
+                                 const cls_node *z, int take, int *count, cls_error *error);
 
 /* ---- inputs.c ---- */
 

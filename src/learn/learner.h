@@ -34,6 +34,7 @@ typedef struct clsi_learner {
     clsi_residual *residual;
     clsi_anchors *anchors;
     double *theta;
+    char **natural;     /* (parts of the options) terms that were tried (natural.c), or NULL */
     int draft;          /* a choice is being made: outliers have their weights at the end */
     double gain;        /* of what was chosen, by the usual error in validation */
     int staged;         /* energies, then what exchanges heat: two solves (stages.c) */

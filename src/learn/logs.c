@@ -206,6 +206,16 @@ static cls_status try_choices(clsi_learner *w, clsi_choices choices, double need
     return CLS_OK;
 }
 
+/* A form with less in it: taken unless it is the worse one. Logarithms have no part in what it gains. */
+static cls_status offer(clsi_learner *w, clsi_choices other, clsi_choices *now, double *best,
+                        double *before, int *taken) {
+    double plain = *best;
+    other.halved = 0;
+    cls_status status = try_choices(w, other, LIKED, best, taken);
+    if (*taken) *now = other, *before *= *best / plain;
+    return status;
+}
+
 static int has_exchange(const clsi_learner *w) {
     for (size_t k = 0; k < w->unknowns->n; k++)
         if (w->unknowns->list[k].kind == CLSI_PART_HEAT && clsi_is_exchange(w->residual, k))
@@ -226,8 +236,9 @@ static cls_status choose(clsi_learner *w, clsi_choices *out) {
         !clsi_is_loss(w, "residual") || w->info->stopped)
         return status;
     int logs = w->unknowns->offered > 0, exchange = w->staged && has_exchange(w), taken;
-    int tied = w->unknowns->tied > 0;
-    if (!logs && !exchange && !tied) return status;
+    int tied = w->unknowns->tied > 0, split = w->unknowns->split > 0;
+    int isotropic = w->unknowns->isotropic > 0;
+    if (!logs && !exchange && !tied && !split && !isotropic) return status;
     double best = clsi_learner_usual(w), before = best;
     clsi_choices now = w->choices;
     if (logs) {
@@ -250,10 +261,21 @@ static cls_status choose(clsi_learner *w, clsi_choices *out) {
     if (tied && status == CLS_OK) {
         clsi_choices other = now;
         other.tied = 1;
-        other.halved = 0;
-        double plain = best;
-        status = try_choices(w, other, LIKED, &best, &taken);
-        if (taken) now = other, before *= best / plain; /* logarithms had no part in it */
+        status = offer(w, other, &now, &best, &before, &taken);
+        isotropic = w->unknowns->isotropic > 0;
+        split = w->unknowns->split > 0;
+    }
+    for (int k = 1; isotropic && k <= 2 && status == CLS_OK; k++) {
+        clsi_choices other = now;
+        other.isotropic = k;
+        status = offer(w, other, &now, &best, &before, &taken);
+        if (!taken) break;
+    }
+    for (int k = 1; split && !now.isotropic && k <= 2 && status == CLS_OK; k++) {
+        clsi_choices other = now;
+        other.split = k;
+        status = offer(w, other, &now, &best, &before, &taken);
+        if (!taken) break;
     }
     *out = now;
     w->gain = best / before;
@@ -282,8 +304,14 @@ cls_status clsi_learner_choose(clsi_learner *w) {
     if (status == CLS_OK) status = finish(w);
     if (status == CLS_OK && chosen.logs)
         tell_inputs(w, "inputs that are positive were taken as logarithms", "log(");
-    if (status == CLS_OK && chosen.tied)
+    if (status == CLS_OK && chosen.tied && !chosen.isotropic)
         tell_inputs(w, "inputs that the data tie to each other were taken as combinations", NULL);
+    if (status == CLS_OK && chosen.isotropic)
+        tell_inputs(w, "turning does not change the energy, a function of", NULL);
+    if (status == CLS_OK && chosen.split)
+        clsi_learner_note(w,
+                          "the energy was taken as a sum of one of momenta%s and one of the rest",
+                          chosen.split > 1 ? ", quadratic," : "");
     if (status == CLS_OK && chosen.exponential)
         clsi_learner_note(w, "what exchanges heat was learned through its logarithm");
     if (status == CLS_OK && w->gain > 0 && w->gain < 1)

@@ -11,7 +11,9 @@
  *     coefficients being its parameters;
  *  4. terms added and dropped by Bayes' criterion, from the information of that very fit over the
  *     whole dictionary (terms.c); back to 3 until nothing changes;
- *  5. scores on trajectories that were kept back, then a last fit to everything.
+ *  5. the same in the terms that laws are written in, where these explain as much with less
+ *     (noisy_natural.c);
+ *  6. scores on trajectories that were kept back, then a last fit to everything.
  *
  * The noise decides how many terms there are: a term has to explain more than noise would.
  *
@@ -82,7 +84,7 @@ static cls_status start_blind(clsi_noisy *k) {
     return CLS_OK;
 }
 
-static cls_status fit(clsi_noisy *k, size_t rows, int last) {
+cls_status clsi_noisy_fit(clsi_noisy *k, size_t rows, int last) {
     cls_status status = clsi_recipe_stage(&k->recipe, rows, last, k->w->error);
     if (status == CLS_OK) clsi_noisy_spread_terms(k);
     return status;
@@ -98,7 +100,7 @@ static cls_status go_back(clsi_noisy *k, const unsigned char *keep, const double
     cls_status status = clsi_noisy_take_terms(k);
     if (k->multiple) k->multiple->n_pieces = 0; /* starts from the data */
     if (status == CLS_OK) status = clsi_noisy_set_up(k);
-    return status == CLS_OK && rows ? fit(k, rows, 0) : status;
+    return status == CLS_OK && rows ? clsi_noisy_fit(k, rows, 0) : status;
 }
 
 /* Other terms, and a fit of them; back to those before where that cannot be simulated. */
@@ -107,11 +109,11 @@ static cls_status change_terms(clsi_noisy *k, size_t rows, unsigned char *keep, 
     size_t P = k->P + k->Q;
     memcpy(keep, k->keep, P);
     memcpy(full, k->full, P * sizeof *full);
-    cls_status status = clsi_noisy_choose(k, changed);
+    cls_status status = clsi_noisy_choose(k, 0, changed);
     if (status != CLS_OK || !*changed) return status;
     status = clsi_noisy_take_terms(k);
     if (status == CLS_OK) status = clsi_noisy_set_up(k);
-    if (status == CLS_OK) status = fit(k, rows, 0);
+    if (status == CLS_OK) status = clsi_noisy_fit(k, rows, 0);
     if (status != CLS_NUMERIC) return status;
     clsi_text_printf(&k->recipe.notes, "other terms could not be simulated: those before stay\n");
     *changed = 0;
@@ -135,18 +137,18 @@ static cls_status begin_again(clsi_noisy *k, size_t rows, double *full) {
     cls_status status = start(k);
     k->multiple->n_pieces = 0;
     if (status == CLS_OK) status = clsi_noisy_set_up(k);
-    if (status == CLS_OK) status = fit(k, rows, 0);
+    if (status == CLS_OK) status = clsi_noisy_fit(k, rows, 0);
     if (status != CLS_MEMORY && (status != CLS_OK || (is_lost(k) && k->recipe.loss > before)))
         status = go_back(k, k->keep, full, rows);
     return status;
 }
 
 /* Windows of so many rows: terms and their coefficients until nothing changes. */
-static cls_status settle(clsi_noisy *k, size_t rows) {
+cls_status clsi_noisy_settle(clsi_noisy *k, size_t rows) {
     int changed = 1, again = !k->blind && rows <= clsi_recipe_first(k->multiple);
     unsigned char *keep = clsi_calloc(k->P + k->Q + 1, 1);
     double *full = clsi_calloc(k->P + k->Q + 1, sizeof *full);
-    cls_status status = keep && full ? fit(k, rows, 0) : clsi_no_memory(k->w->error);
+    cls_status status = keep && full ? clsi_noisy_fit(k, rows, 0) : clsi_no_memory(k->w->error);
     for (size_t round = 0; round < ROUNDS && changed && status == CLS_OK && !clsi_noisy_is_over(k);
          round++) {
         status = change_terms(k, rows, keep, full, &changed);
@@ -174,7 +176,7 @@ static int is_misfit(const clsi_noisy *k) {
 static const double DEARER = 1.1; /* what is left of the rows without terms that memory made */
 
 /* Terms that only follow noise with a memory go, as long as the rest explains the rows as well. */
-static cls_status prune(clsi_noisy *k, size_t rows, unsigned char *keep, double *full) {
+cls_status clsi_noisy_prune(clsi_noisy *k, size_t rows, unsigned char *keep, double *full) {
     double *sigma = clsi_calloc(k->data->ny + 1, sizeof *sigma);
     size_t before = k->w->unknowns->n_theta;
     int changed = 0, worse = 0;
@@ -204,14 +206,14 @@ static void note_terms(clsi_noisy *k, size_t rows) {
  * terms and coefficients of those before are the result. */
 static cls_status grow(clsi_noisy *k, unsigned char *keep, double *full) {
     size_t rows = clsi_recipe_first(k->multiple), most = clsi_recipe_longest(k->multiple);
-    cls_status status = settle(k, rows);
+    cls_status status = clsi_noisy_settle(k, rows);
     while (status == CLS_OK) {
         note_terms(k, rows);
         if (rows >= most || clsi_noisy_is_over(k)) break;
         size_t next = 5 * rows / 2 < most ? 5 * rows / 2 : most;
         memcpy(keep, k->keep, k->P + k->Q);
         memcpy(full, k->full, (k->P + k->Q) * sizeof *full);
-        status = settle(k, next);
+        status = clsi_noisy_settle(k, next);
         if (status == CLS_MEMORY) break;
         if (status != CLS_OK || is_misfit(k)) {
             clsi_text_printf(&k->recipe.notes,
@@ -224,8 +226,8 @@ static cls_status grow(clsi_noisy *k, unsigned char *keep, double *full) {
         }
         rows = next;
     }
-    if (status == CLS_OK && !clsi_noisy_is_over(k)) status = prune(k, rows, keep, full);
-    return status == CLS_OK ? fit(k, rows, 1) : status;
+    if (status == CLS_OK && !clsi_noisy_is_over(k)) status = clsi_noisy_prune(k, rows, keep, full);
+    return status == CLS_OK ? clsi_noisy_fit(k, rows, 1) : status;
 }
 
 /* Explicit steps first, then the system's own; then fewer terms. */
@@ -328,7 +330,7 @@ static cls_status use_all_rows(clsi_noisy *k) {
         g->train = g->end - g->first;
     }
     if (!kept) return CLS_OK;
-    return fit(k, k->recipe.window, 1);
+    return clsi_noisy_fit(k, k->recipe.window, 1);
 }
 
 /* Beside what knows nothing: the same system without the unknown parts, the parameters as in the file. */
@@ -434,6 +436,7 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
         status = start_blind(k);
     }
     if (status == CLS_OK) status = find_all_terms(k);
+    if (status == CLS_OK && !k->blind) status = clsi_noisy_prefer(k);
     if (status == CLS_OK) status = score(k);
     if (status == CLS_OK && clsi_noisy_lacks(w->points))
         status = clsi_advise(k->multiple, w->theta, NULL, 0, &k->recipe.notes, w->error);

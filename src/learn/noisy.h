@@ -3,6 +3,7 @@
  *   noisy.c         what is to be done, in order
  *   noisy_data.c    the data, and why they are taken so
  *   noisy_terms.c   the dictionary, the terms that are kept, the choice of others
+ *   noisy_natural.c the same in terms of natural.c, where the data prefer them
  *   dropped.c       what the choice leaves open */
 #ifndef CLSI_LEARN_NOISY_H
 #define CLSI_LEARN_NOISY_H
@@ -38,6 +39,7 @@ typedef struct clsi_noisy {
     cls_learn_report *report;
     double until;
     int unseen;
+    int natural;   /* the dictionary is that of natural.c */
     int declined;  /* a large basis was asked for: this is not for it */
     int implicit;  /* explicit steps failed */
     int prune;     /* a last choice: prices contain the memory of the residuals */
@@ -46,6 +48,12 @@ typedef struct clsi_noisy {
 
 /* A stop for searches: time is up, or somebody wants it. */
 int clsi_noisy_is_over(void *context);
+/* One fit with windows of so many rows, `last`: to the end; the terms and their coefficients until nothing
+ * changes. */
+cls_status clsi_noisy_fit(clsi_noisy *k, size_t rows, int last);
+cls_status clsi_noisy_settle(clsi_noisy *k, size_t rows);
+/* Without terms that only follow noise with a memory; keep, full (P + Q): room. */
+cls_status clsi_noisy_prune(clsi_noisy *k, size_t rows, unsigned char *keep, double *full);
 
 /* ---- noisy_data.c ---- */
 
@@ -59,6 +67,8 @@ char *clsi_noisy_explain(const clsi_noisy *k);
 /* ---- noisy_terms.c ---- */
 
 cls_status clsi_noisy_dictionary(clsi_noisy *k);
+/* The unknowns of a dictionary and room for what is kept of it. */
+cls_status clsi_noisy_room(clsi_noisy *k, size_t halved);
 /* Terms up to these total degrees, of energies and of other parts. */
 void clsi_noisy_begin(clsi_noisy *k, int energy, int other);
 /* The learner's unknowns with the terms that are kept, and their coefficients; the other way round;
@@ -71,8 +81,16 @@ cls_status clsi_noisy_set_up(clsi_noisy *k);
 /* Information S (P + Q, P + Q) and gradient g over the dictionary, at the windows and scales of the fit; with
  * `along` the scores' variances along directions as well. */
 cls_status clsi_noisy_inform(clsi_noisy *k, double *S, double *g, clsi_along *along);
-/* Which terms there should be, near the fit that there is. */
-cls_status clsi_noisy_choose(clsi_noisy *k, int *changed);
+/* Which terms there should be, near the fit that there is; `move`: with their coefficients. */
+cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed);
+
+/* ---- noisy_natural.c, natural.c ---- */
+
+/* The fit in other terms where they explain as much with less. */
+cls_status clsi_noisy_prefer(clsi_noisy *k);
+/* "terms(...)" for part i, at most so many, `still`: of positions alone; NULL: there are none for it. */
+cls_status clsi_natural_terms(const clsi_unknowns *us, size_t i, const clsi_points *p, int still,
+                              size_t most, char **spec, cls_error *error);
 
 /* ---- dropped.c ---- */
 

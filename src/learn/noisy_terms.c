@@ -13,7 +13,7 @@ enum { MOST_HALVES = 10, MOST_TERMS = 150, MOST_LOCKED = 40 };
 
 static cls_status make_unknowns(clsi_noisy *k, size_t halved, clsi_unknowns **out) {
     const clsi_learner *w = k->w;
-    clsi_choices choices = {.halved = halved};
+    clsi_choices choices = {.halved = halved, .natural = k->natural ? w->natural : NULL};
     cls_status status =
         clsi_unknowns_create_small(w->system, w->set, w->o, w->points, &choices, out, w->error);
     if (status == CLS_OK && w->open) {
@@ -28,22 +28,13 @@ void clsi_noisy_begin(clsi_noisy *k, int energy, int other) {
     for (size_t p = 0; p < k->P; p++) k->keep[p] &= !(k->still && k->barred[p]);
 }
 
-cls_status clsi_noisy_dictionary(clsi_noisy *k) {
-    size_t halved = 0;
-    cls_status status = make_unknowns(k, 0, &k->all);
-    while (status == CLS_OK && k->all->chosen && k->all->n_theta > MOST_TERMS &&
-           halved < MOST_HALVES) { /* half of the limit may be the same degree */
-        clsi_unknowns_free(&k->all);
-        status = make_unknowns(k, ++halved, &k->all);
-    }
-    if (status != CLS_OK) return status;
+/* For what is kept of k->all. */
+static cls_status make_room(clsi_noisy *k) {
     size_t P = k->P = k->all->n_theta, all = P + k->Q;
     k->keep = clsi_calloc(4 * all + 1, 1);
-    k->noise = clsi_calloc(k->data->ny, sizeof *k->noise);
-    for (size_t c = 0; c < k->data->ny && k->noise; c++) k->noise[c] = INFINITY;
     k->part = clsi_calloc(all + 1, sizeof *k->part);
     k->full = clsi_calloc(5 * all + 1, sizeof *k->full);
-    if (!k->keep || !k->part || !k->full || !k->noise) return clsi_no_memory(k->w->error);
+    if (!k->keep || !k->part || !k->full) return clsi_no_memory(k->w->error);
     k->locked = k->keep + all;
     k->vague = k->locked + all;
     k->barred = k->vague + all;
@@ -67,8 +58,29 @@ cls_status clsi_noisy_dictionary(clsi_noisy *k) {
         }
     }
     k->still = clsi_terms_still(k->all, k->barred) > 0;
+    return CLS_OK;
+}
+
+cls_status clsi_noisy_room(clsi_noisy *k, size_t halved) {
+    cls_status status = make_unknowns(k, halved, &k->all);
+    return status == CLS_OK ? make_room(k) : status;
+}
+
+cls_status clsi_noisy_dictionary(clsi_noisy *k) {
+    size_t halved = 0;
+    k->noise = clsi_calloc(k->data->ny, sizeof *k->noise);
+    if (!k->noise) return clsi_no_memory(k->w->error);
+    for (size_t c = 0; c < k->data->ny; c++) k->noise[c] = INFINITY;
+    cls_status status = make_unknowns(k, 0, &k->all);
+    while (status == CLS_OK && k->all->chosen && k->all->n_theta > MOST_TERMS &&
+           halved < MOST_HALVES) { /* half of the limit may be the same degree */
+        clsi_unknowns_free(&k->all);
+        status = make_unknowns(k, ++halved, &k->all);
+    }
+    if (status == CLS_OK) status = make_room(k);
+    if (status != CLS_OK) return status;
     clsi_noisy_begin(k, 2, 1);
-    size_t locked = 0;
+    size_t locked = 0, P = k->P;
     for (size_t p = 0; p < P; p++) locked += k->locked[p];
     k->declined = !k->blind && !k->w->o->loss && !clsi_noisy_lacks(k->w->points) &&
                   (locked > MOST_LOCKED || P > MOST_TERMS);
@@ -273,7 +285,7 @@ static cls_status inform_pruned(clsi_noisy *k, size_t P, double *S, double *g, d
     return status;
 }
 
-cls_status clsi_noisy_choose(clsi_noisy *k, int *changed) {
+cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed) {
     size_t P = k->P + k->Q, moves = 0, rows = 0;
     double *S = clsi_calloc(P * P + 3 * P + 1, sizeof *S), *g = S + P * P, *found = g + P;
     double *price = found + P;
@@ -303,6 +315,7 @@ cls_status clsi_noisy_choose(clsi_noisy *k, int *changed) {
     }
     *changed = status == CLS_OK && memcmp(keep, k->keep, P) != 0;
     if (*changed) memcpy(k->keep, keep, P);
+    if (status == CLS_OK && move) memcpy(k->full, found, P * sizeof *found);
     free(S);
     free(keep);
     return status;

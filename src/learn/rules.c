@@ -2,7 +2,8 @@
  * scheme is a rule too (clsi_rule_of_scheme), with rows by src/scheme/between.c.
  *
  * Rules with weighted rates,  y(end) - y(begin) = sum_k w_k y'(z_k),  y = (p, S):
- *   quadrature       three neighbours or more, the parabola's weights; order 4, the default
+ *   quadrature       three neighbours or more, the parabola's weights; order 4, the default. Of rows that
+ *                    are exact and far apart five or seven, one polynomial's weights; order 6 or 8
  *   midpoint         two neighbours and the mean of their states: what vnots-symmetric is for a
  *                    thermal lagrangian and implicit-midpoint for a hamiltonian; order 2
  *   vnots            scheme (25) as published: p' at the end, S' and q' at the beginning; order 1

@@ -67,7 +67,21 @@ cls_status clsi_terms_calm(clsi_unknowns *us, const clsi_points *p, cls_error *e
 
 int clsi_terms_free(const clsi_unknowns *us, size_t i) {
     const clsi_unknown *u = &us->list[i];
-    return !u->spec && clsi_field_powers(u->learned.field, 0) != NULL;
+    return u->natural || (!u->spec && clsi_field_powers(u->learned.field, 0) != NULL);
+}
+
+/* "terms(a; b; c)" without those that are not kept. */
+static void keep_formulas(const char *whole, size_t n, const unsigned char *keep, clsi_text *out) {
+    const char *at = strchr(whole, '(') + 1;
+    size_t kept = 0;
+    clsi_text_append(out, "terms(");
+    for (size_t k = 0; k < n; k++) {
+        size_t length = k + 1 < n ? strcspn(at, ";") : strlen(at) - 1;
+        if (keep[k]) clsi_text_printf(out, "%s%.*s", kept++ ? "; " : "", (int)length, at);
+        at += length + 1;
+        at += strspn(at, " ");
+    }
+    clsi_text_append(out, ")");
 }
 
 static cls_status thin(clsi_learned *l, const unsigned char *keep, cls_error *error) {
@@ -76,10 +90,14 @@ static cls_status thin(clsi_learned *l, const unsigned char *keep, cls_error *er
     const char *whole = l->field->spec;
     for (size_t k = 0; k < n; k++) kept += keep[k];
     if (kept == n) return CLS_OK;
-    clsi_text_printf(&spec, "%.*s, only", (int)strlen(whole) - 1, whole);
-    for (size_t k = 0; k < n; k++)
-        if (keep[k]) clsi_text_printf(&spec, " %zu", k);
-    clsi_text_append(&spec, ")");
+    if (l->field->kind->raw) {
+        keep_formulas(whole, n, keep, &spec);
+    } else {
+        clsi_text_printf(&spec, "%.*s, only", (int)strlen(whole) - 1, whole);
+        for (size_t k = 0; k < n; k++)
+            if (keep[k]) clsi_text_printf(&spec, " %zu", k);
+        clsi_text_append(&spec, ")");
+    }
     char *text = clsi_text_take(&spec);
     if (!text) return clsi_no_memory(error);
     clsi_field *field;
@@ -145,7 +163,8 @@ static int is_still(const cls_system *s, const clsi_learned *l, size_t k) {
 static int may_be_potential(const clsi_unknowns *us, size_t i) {
     const clsi_unknown *u = &us->list[i];
     int found = 0;
-    if (us->s->ode || !clsi_terms_free(us, i) || !clsi_is_energy(u) || u->kind != CLSI_PART_LET)
+    if (us->s->ode || u->natural || !clsi_terms_free(us, i) || !clsi_is_energy(u) ||
+        u->kind != CLSI_PART_LET)
         return 0;
     for (size_t k = 0; k < u->learned.field->n_parameters && !found; k++)
         found = is_still(us->s, &u->learned, k) && degree_of(&u->learned, k) > 0;
@@ -179,8 +198,9 @@ void clsi_terms_prices(const clsi_unknowns *us, size_t rows, double *price) {
         const clsi_learned *l = &us->list[i].learned;
         size_t n = l->field->n_parameters;
         for (size_t k = 0; k < n; k++) {
-            size_t simpler = 0;
-            for (size_t j = 0; j < n; j++) simpler += degree_of(l, j) <= degree_of(l, k);
+            size_t simpler = us->list[i].natural ? k + 1 : 0; /* those stand in order */
+            for (size_t j = 0; j < n && !us->list[i].natural; j++)
+                simpler += degree_of(l, j) <= degree_of(l, k);
             price[l->offset + k] = log((double)rows) + 2 * log((double)simpler);
         }
     }
@@ -200,7 +220,7 @@ void clsi_terms_parents(const clsi_unknowns *us, size_t P, unsigned char *parent
     for (size_t i = 0; i < us->n; i = clsi_group_end(us, i)) {
         const clsi_learned *l = &us->list[i].learned;
         size_t n = l->field->n_parameters, at = l->offset;
-        if (!clsi_terms_free(us, i)) continue;
+        if (!clsi_terms_free(us, i) || us->list[i].natural) continue;
         for (size_t k = 0; k < n; k++)
             for (size_t j = 0; j < n && degree_of(l, k) > FREE_DEGREE; j++)
                 parent[(at + k) * P + at + j] = (unsigned char)is_next(

@@ -134,7 +134,9 @@ static int is_linear(const cls_system *glance) {
 }
 
 /* What is said about a part: by the system's file, or for all parts by the caller. */
-static const char *spec_of(const cls_system *system, const cls_learn_options *o, size_t i) {
+static const char *spec_of(const cls_system *system, const cls_learn_options *o,
+                           const clsi_choices *c, size_t i) {
+    if (c->natural && c->natural[i]) return c->natural[i];
     const char *spec = declared(system, system->unknown_field, o->unknown[i]);
     return spec ? spec : o->field;
 }
@@ -147,11 +149,13 @@ static clsi_friction_form form_of(const clsi_unknown *u) {
     return turned && !clsi_field_word(u->spec, "cholesky") ? CLSI_ROTATION : CLSI_CHOLESKY;
 }
 
-static cls_status begin_unknown(const cls_system *system, const cls_learn_options *o, size_t i,
-                                const part *p, size_t n, clsi_unknown *u, cls_error *error) {
+static cls_status begin_unknown(const cls_system *system, const cls_learn_options *o,
+                                const clsi_choices *c, size_t i, const part *p, size_t n,
+                                clsi_unknown *u, cls_error *error) {
     u->kind = p->kind;
     u->learned.scale = 1;
-    u->spec = spec_of(system, o, i);
+    u->spec = spec_of(system, o, c, i);
+    u->natural = c->natural && c->natural[i];
     u->declared = declared(system, system->unknown_field, o->unknown[i]) != NULL;
     u->of = declared(system, system->unknown_of, o->unknown[i]);
     const clsi_field_kind *chosen = u->spec ? clsi_field_kind_of(u->spec) : NULL;
@@ -180,8 +184,8 @@ static cls_status make_list(const cls_system *system, const cls_assignments *set
     if (status != CLS_OK) return status;
     for (size_t i = 0; i < o->n_unknown; i++) {
         if (!parts[i].function)
-            parts[i].n =
-                clsi_field_count(system, parts[i].name, parts[i].kind, spec_of(system, o, i));
+            parts[i].n = clsi_field_count(system, parts[i].name, parts[i].kind,
+                                          spec_of(system, o, &us->choices, i));
         us->n += parts[i].n;
     }
     us->list = clsi_calloc(us->n, sizeof *us->list);
@@ -194,7 +198,8 @@ static cls_status make_list(const cls_system *system, const cls_assignments *set
             clsi_unknown *u = &us->list[at++];
             u->learned.slot = parts[i].function ? 0 : slot;
             u->again = parts[i].function && slot;
-            status = begin_unknown(system, o, i, &parts[i], parts[i].function ? 1 : n, u, error);
+            status = begin_unknown(system, o, &us->choices, i, &parts[i], parts[i].function ? 1 : n,
+                                   u, error);
             if (u->kind == CLSI_PART_FORMULA) u->learned.trunk = us->trunk;
             u->learned.exponential =
                 us->choices.exponential && u->kind == CLSI_PART_HEAT && !u->nonlinear;
@@ -322,6 +327,9 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
             status = clsi_log_inputs(us, u, points, z, us->choices.logs, &us->offered, error);
         if (status == CLS_OK && !raw && !u->convex && !points->intervals)
             status = clsi_tied_inputs(us, u, points, z, us->choices.tied, &us->tied, error);
+        if (status == CLS_OK && !raw && !u->convex && !points->intervals)
+            status = clsi_isotropic_inputs(us, u, points, z, us->choices.isotropic, &us->isotropic,
+                                           error);
     }
     for (size_t i = 0, end; i < us->n && status == CLS_OK; i = end) {
         clsi_unknown *u = &us->list[i];

@@ -125,6 +125,17 @@ static int auto_degree(size_t d, size_t even, int formula, int products, int sha
     return degree;
 }
 
+/* The same for a sum of an energy of `apart` inputs and one of the others. */
+static int split_degree(size_t d, size_t apart, size_t even, int quadratic, size_t halved) {
+    double most = ldexp(1010, -(int)halved);
+    int degree = 1, top = even ? 10 : d == 2 ? 12 : 20;
+    while (degree < top && (quadratic ? 0 : count_terms(apart, even, (size_t)degree + 1)) +
+                                   count_terms(d - apart, 0, (size_t)degree + 1) <=
+                               most)
+        degree++;
+    return degree;
+}
+
 /* A part that multiplies something, m of m*v^2/2: its constant is not that of the energy. */
 static int is_factor(const clsi_unknowns *us, const clsi_unknown *u) {
     const cls_system *s = us->s;
@@ -179,7 +190,18 @@ cls_status clsi_choose_field(clsi_unknowns *us, clsi_unknown *u, cls_error *erro
         size_t at = (size_t)(u - us->list);
         int degree = auto_degree(l->d, u->even ? u->even_count : 0, formula, has_couplings(us),
                                  clsi_group_end(us, at) > at + 1, us->choices.halved);
-        snprintf(chosen, sizeof chosen, "chebyshev(%d)", degree);
+        size_t first = 0, apart = clsi_split_inputs(us, u, &first);
+        us->split += apart > 0;
+        if (apart && us->choices.isotropic == 2) /* |p|^2 is one input: a mass */
+            snprintf(chosen, sizeof chosen, "chebyshev(%d, split %zu %zu 1)",
+                     split_degree(l->d, apart, 0, 1, us->choices.halved), first, apart);
+        else if (apart && us->choices.split)
+            snprintf(chosen, sizeof chosen, "chebyshev(%d, split %zu %zu%s)",
+                     split_degree(l->d, apart, u->even ? u->even_count : 0, us->choices.split > 1,
+                                  us->choices.halved),
+                     first, apart, us->choices.split > 1 ? " 2" : "");
+        else
+            snprintf(chosen, sizeof chosen, "chebyshev(%d)", degree);
         us->chosen = 1;
         spec = chosen;
         kind = clsi_field_kind_of(spec);

@@ -61,9 +61,15 @@ static inline int clsi_logarithmic(const clsi_stepper *sp) {
     return (int)(sp->s->form->kind == CLSI_FORM_THERMAL ? sp->s->nq + sp->s->n : sp->nz);
 }
 
+/* The monitor has computed functions of the state already, if it is the one that was measured last. */
 static inline void clsi_run_early(clsi_newton *nw) {
-    if (nw->sp->guard) clsi_program_early(nw->sp->guard, nw->work_guard, nw->in);
-    clsi_program_early(nw->sp->residual, nw->work_residual, nw->in);
+    const clsi_stepper *sp = nw->sp;
+    if (sp->guard) clsi_program_early(sp->guard, nw->work_guard, nw->in);
+    if (nw->work_monitor)
+        clsi_program_early_from(sp->residual, nw->work_residual, nw->in, sp->monitor,
+                                nw->work_monitor, sp->nz + 1);
+    else
+        clsi_program_early(sp->residual, nw->work_residual, nw->in);
 }
 
 /* ---- of a motion ---- */

@@ -47,6 +47,7 @@ struct clsi_pack {
     double *state, *next;          /* (2 n): the state, then what its sums owe */
     double *history[CLSI_HISTORY]; /* (k) solutions, newest first */
     double *least, *scale, *trial;
+    double *factors, *pivots; /* (k k), (k) of the last Jacobian; pivots are bits */
     double *size, *before;
     double *defect, *step_entropy, *monitor, *energy_start, *energy_scale;
     flag length[L];       /* of the history */
@@ -95,7 +96,7 @@ static size_t lanes_of(const cls_program *p) {
 
 static size_t block_size(const clsi_pack *p) {
     const clsi_stepper *sp = p->sp;
-    size_t k = (size_t)p->k, rows = 4 * p->n + (CLSI_HISTORY + 3) * k + 16;
+    size_t k = (size_t)p->k, rows = 4 * p->n + (CLSI_HISTORY + 4 + k) * k + 16;
     return rows * L + lanes_of(sp->residual) + lanes_of(sp->next) + lanes_of(sp->guard) +
            lanes_of(sp->monitor) + lanes_of(sp->guess) + 512;
 }
@@ -123,6 +124,8 @@ static void carve_all(clsi_pack *p) {
     p->least = carve(&at, k * L);
     p->scale = carve(&at, k * L);
     p->trial = carve(&at, k * L);
+    p->factors = carve(&at, k * k * L);
+    p->pivots = carve(&at, k * L);
     p->size = carve(&at, L);
     p->before = carve(&at, L);
     p->defect = carve(&at, L);

@@ -220,6 +220,11 @@ HELP bits LOOP(take_system)(size_t k, const clsi_pack *p, size_t l, vector *a, b
     return bad | LOOP(factor)(k, a, pivot);
 }
 
+HELP void LOOP(keep_factors)(size_t k, clsi_pack *p, size_t l, const vector *a, const bits *pivot) {
+    for (size_t i = 0; i < k * k; i++) store(p->factors + i * L + l, a[i]);
+    for (size_t i = 0; i < k; i++) store(p->pivots + i * L + l, (vector)pivot[i]);
+}
+
 /* Is any of these lanes not solved, and not off? */
 HELP int LOOP(any)(bits b) {
     long long all = 0;
@@ -232,6 +237,7 @@ HELP int LOOP(update_of)(size_t k, clsi_pack *p, double *u) {
     LANES {
         vector a[MOST_UNKNOWNS * MOST_UNKNOWNS], d[MOST_UNKNOWNS];
         bits pivot[MOST_UNKNOWNS], bad = LOOP(take_system)(k, p, l, a, pivot, d);
+        LOOP(keep_factors)(k, p, l, a, pivot);
         LOOP(back)(k, a, pivot, d);
         for (size_t i = 0; i < k; i++)
             store(p->scale + i * L + l,
@@ -252,14 +258,16 @@ HELP int LOOP(update_of)(size_t k, clsi_pack *p, double *u) {
     return LOOP(any)(open);
 }
 
-/* After a full update that was not the last: the simplified update must be shorter. The Jacobian is
- * still there. */
+/* After a full update that was not the last: the simplified update must be shorter. The factors of
+ * the Jacobian are still there. */
 HELP int LOOP(judge_of)(size_t k, clsi_pack *p) {
     bits open = (bits)splat(0);
     LANES {
         vector a[MOST_UNKNOWNS * MOST_UNKNOWNS], d[MOST_UNKNOWNS];
         bits pivot[MOST_UNKNOWNS];
-        (void)LOOP(take_system)(k, p, l, a, pivot, d);
+        for (size_t i = 0; i < k * k; i++) a[i] = load(p->factors + i * L + l);
+        for (size_t i = 0; i < k; i++) pivot[i] = (bits)load(p->pivots + i * L + l);
+        for (size_t i = 0; i < k; i++) d[i] = load(p->residual_out[i] + l);
         LOOP(back)(k, a, pivot, d);
         vector size = load(p->size + l);
         bits worse = ~(LOOP(longest)(k, p, l, d) <= 0.75 * size);
@@ -284,7 +292,15 @@ TARGET static int LOOP(update)(clsi_pack *p, double *u) {
 }
 
 TARGET static int LOOP(judge)(clsi_pack *p) {
-    return LOOP(judge_of)((size_t)p->k, p);
+    switch (p->k) {
+    case 1: return LOOP(judge_of)(1, p);
+    case 2: return LOOP(judge_of)(2, p);
+#if WIDTH > 2
+    case 3: return LOOP(judge_of)(3, p);
+    case 4: return LOOP(judge_of)(4, p);
+#endif
+    default: return LOOP(judge_of)((size_t)p->k, p);
+    }
 }
 
 /* ---- the end of a step ---- */

@@ -370,11 +370,23 @@ cls_status clsi_stepper_create_settable(const cls_system *s, const cls_simulate_
     return status;
 }
 
+/* A step begins with functions of the state that the monitor has computed at the end of the one before. */
+static void link_monitor(clsi_stepper *sp) {
+    size_t n = sp->n_base + sp->n_unknowns;
+    uint32_t *inputs = sp->residual && sp->monitor ? clsi_malloc(n * sizeof *inputs) : NULL;
+    if (!inputs) return;
+    for (size_t i = 0; i < n; i++) /* z and what was received */
+        inputs[i] = i <= sp->nz ? (uint32_t)(sp->monitor->n_constants + i) : CLSI_NOT_SHARED;
+    clsi_program_link_native(sp->residual, sp->monitor, inputs);
+    free(inputs);
+}
+
 /* What every step runs. */
 void clsi_stepper_make_native(clsi_stepper *sp, int lanes) {
     cls_program *programs[] = {sp->residual, sp->next, sp->guard, sp->monitor};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if (programs[i]) clsi_program_make_native(programs[i], lanes);
+    if (!lanes) link_monitor(sp);
 }
 
 static cls_status create_any(const cls_system *s, const cls_simulate_options *options, int open,

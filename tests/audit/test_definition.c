@@ -147,6 +147,22 @@ static void mass_matrix_sign(void **unused) {
     cls_audit_free(&a);
 }
 
+/* The volume of the air outside is a state without inertia, and no fault; a coordinate without one is. */
+static void linear_states_have_no_mass(void **unused) {
+    (void)unused;
+    const char *columns = "time x y p.x p.y U";
+    cls_audit *a = audit_text(
+        PLANE "momentum U\nhamiltonian p.x^2/4 + p.y^2/6 + x^2/2 - 3*U\npoisson {U, p.x} = 1\n",
+        columns, spinning_row, NULL);
+    assert_true(law(a, "mass matrix")->passed);
+    assert_true(fabs(law(a, "mass matrix")->value - 2) < 1e-14);
+    cls_audit_free(&a);
+    a = audit_text(PLANE "momentum U\nhamiltonian p.x^2/4 + x^2/2 - 3*U\npoisson {U, p.x} = 1\n",
+                   columns, spinning_row, NULL);
+    assert_broken(a, "mass matrix", "singular");
+    cls_audit_free(&a);
+}
+
 /* The momentum is not affine in v: the native state has velocities. */
 static void mass_matrix_of_a_quartic(void **unused) {
     (void)unused;
@@ -330,6 +346,7 @@ int main(void) {
         cmocka_unit_test(not_finite_points_are_told),
         cmocka_unit_test(heat_exchange_sign),
         cmocka_unit_test(mass_matrix_sign),
+        cmocka_unit_test(linear_states_have_no_mass),
         cmocka_unit_test(mass_matrix_of_a_quartic),
         cmocka_unit_test(momentum_at_rest_is_told),
         cmocka_unit_test(points_below_absolute_zero_are_no_states),

@@ -172,6 +172,17 @@ test_a_limit_on_the_size_of_files_is_an_error() {
     expect_no_file big.csv*
 }
 
+# A file without an end is read no further than to its first zero; 256 MB were looked through for an end of the line.
+test_devices_without_an_end() {
+    local began=$SECONDS
+    run "$CLAUSIUS" audit /dev/zero
+    expect_exit 3
+    expect_stderr '^clausius audit: /dev/zero:1: a zero byte: this is not a text file'
+    run "$CLAUSIUS" show /dev/zero
+    expect_exit 4
+    expect test $((SECONDS - began)) -lt 10
+}
+
 # There are never more threads than motions: a simulator was made for each.
 test_threads_that_nobody_has() {
     RUN_LIMIT=20 OMP_NUM_THREADS=1000000000 run "$CLAUSIUS" simulate pendulum --samples 3 --sample "q~U(-1,1)" --steps 3 --quiet

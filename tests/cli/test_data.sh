@@ -194,4 +194,44 @@ END
     expect_exit 5
 }
 
+# Links that lead back to where they begin are followed once, those to other files not at all; thousands of groups in groups, which
+# libhdf5 needs minutes for, are refused.
+test_hdf5_in_circles_and_too_deep() {
+    local flags
+    flags=$(pkg-config --cflags --libs hdf5-serial 2>/dev/null || pkg-config --cflags --libs hdf5 2>/dev/null) || skip "no libhdf5"
+    cat >make.c <<'C'
+#include <hdf5.h>
+static void put(hid_t at, const char *name) {
+    double d[] = {0, 1, 2, 3};
+    hsize_t n = 4;
+    hid_t space = H5Screate_simple(1, &n, 0), set = H5Dcreate2(at, name, H5T_NATIVE_DOUBLE, space, 0, 0, 0);
+    H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, 0, d);
+    H5Dclose(set);
+}
+int main(void) {
+    hid_t f = H5Fcreate("circle.h5", H5F_ACC_TRUNC, 0, 0), g = H5Gcreate2(f, "g", 0, 0, 0);
+    put(f, "time");
+    put(g, "x");
+    H5Lcreate_hard(f, "/", g, "up", 0, 0);
+    H5Lcreate_soft("loop", f, "loop", 0, 0);
+    H5Lcreate_external("/etc/passwd", "/", f, "other", 0, 0);
+    H5Gclose(g);
+    H5Fclose(f);
+    hid_t at = f = H5Fcreate("deep.h5", H5F_ACC_TRUNC, 0, 0);
+    for (int i = 0; i < 1000; i++) at = H5Gcreate2(at, "g", 0, 0, 0);
+    put(at, "x");
+    return H5close() < 0;
+}
+C
+    # shellcheck disable=SC2086
+    { gcc make.c -o make $flags && ./make; } 2>said || fail "$(head -5 said)"
+    run "$CLAUSIUS" data inspect circle.h5
+    [[ $code == 2 ]] && skip "built without libhdf5"
+    expect_ok
+    expect_stdout 'g/x'
+    RUN_LIMIT=20 run "$CLAUSIUS" data inspect deep.h5
+    expect_exit 3
+    expect_stderr 'deep.h5: groups in groups, deeper than 64'
+}
+
 run_tests

@@ -123,11 +123,11 @@ static void machine_code_has_the_bits_of_the_evaluator(void **unused) {
     for (int trial = 0; trial < 120; trial++) {
         setup t;
         open_setup(&t, &r, 20 + random_below(&r, POOL - 20), trial % 2);
-        t.p->native = clsi_native_create(t.p, CLSI_NATIVE_ONE);
+        t.p->native = clsi_native_create(t.p, CLSI_NATIVE_ONE, NULL);
         made += t.p->native != NULL;
         compare_one(&t, &r);
         for (int width = CLSI_NATIVE_FOUR; width <= CLSI_NATIVE_EIGHT; width *= 2) {
-            t.p->native_lanes = clsi_native_create(t.p, width);
+            t.p->native_lanes = clsi_native_create(t.p, width, NULL);
             made += t.p->native_lanes != NULL;
             compare_lanes(&t, &r);
             clsi_native_free(&t.p->native_lanes);
@@ -135,6 +135,51 @@ static void machine_code_has_the_bits_of_the_evaluator(void **unused) {
         close_setup(&t);
     }
     assert_true(made > 200); /* the test would be about nothing otherwise */
+}
+
+/* What another program has computed of the same inputs is taken from it; of other inputs nothing is. */
+static void what_is_known_is_taken(void **unused) {
+    (void)unused;
+    cls_graph *g;
+    cls_program *p, *other;
+    double out, right, *work, *of, in[] = {1.7, 0.3}, here[] = {1.7, 9};
+    if (!clsi_native_supports(CLSI_NATIVE_ONE)) skip();
+    assert_int_equal(cls_graph_create(NULL, &g, NULL), CLS_OK);
+    cls_node x = cls_symbol(g, "x"), u = cls_symbol(g, "u"), e = cls_apply(g, CLS_FN_EXP, x);
+    cls_node all = cls_mul(g, cls_add(g, e, u), cls_apply(g, CLS_FN_LOG, cls_mul(g, x, e)));
+    cls_node twice = cls_mul(g, e, e);
+    assert_int_equal(clsi_program_create_staged(g, 1, 2, (cls_node[]){x, u}, 1, 1, &all, &p, NULL),
+                     CLS_OK);
+    assert_int_equal(
+        cls_program_create(g, 2, (cls_node[]){x, cls_symbol(g, "w")}, 1, &twice, &other, NULL),
+        CLS_OK);
+    work = calloc(cls_program_work_size(p), sizeof *work);
+    of = calloc(cls_program_work_size(other), sizeof *of);
+    cls_program_prepare(p, work);
+    cls_program_prepare(other, of);
+    cls_program_run(p, work, in, &right);
+    clsi_program_make_native(p, 0);
+    clsi_program_make_native(other, 0);
+    clsi_program_link_native(p, other, (uint32_t[]){(uint32_t)other->n_constants, CLSI_NOT_SHARED});
+    assert_true(p->native->known != NULL);
+    for (int trial = 0; trial < 3; trial++) {
+        here[0] = trial == 1 ? 1.6 : in[0];
+        cls_program_run(other, of, here, &out);
+        if (trial == 2) /* seen by its result: a wrong number there comes out */
+            for (size_t k = 0; k < cls_program_work_size(other); k++)
+                of[k] = k == other->n_constants ? in[0] : 1;
+        clsi_program_early_from(p, work, in, other, of, 1);
+        clsi_program_late(p, work, in, &out);
+        if (trial < 2)
+            assert_memory_equal(&out, &right, sizeof out);
+        else
+            assert_true(out != right);
+    }
+    free(work);
+    free(of);
+    cls_program_free(&p);
+    cls_program_free(&other);
+    cls_graph_free(&g);
 }
 
 /* Of a formula that is not finite the term is named, though machine code leaves none behind. */
@@ -160,6 +205,7 @@ static void the_term_that_is_not_finite_is_found(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(machine_code_has_the_bits_of_the_evaluator),
+                                       cmocka_unit_test(what_is_known_is_taken),
                                        cmocka_unit_test(the_term_that_is_not_finite_is_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -321,6 +321,43 @@ static void stages_and_samples_give_the_same_bits(void **state) {
     }
 }
 
+/* Formulas before, around and behind a network as machine code: the same bits, and the same place is named
+ * where something is not finite. */
+static void machine_code_around_networks_has_the_same_bits(void **state) {
+    (void)state;
+    for (size_t c = 0; c < CASES; c++) {
+        setup t = open_setup(c);
+        cls_node out[OUTPUTS], x[MOST], quarter = cls_constant(t.g, 0.25);
+        double in[2 * MOST], expected[8][OUTPUTS], got[OUTPUTS];
+        size_t first, d = t.d;
+        for (size_t i = 0; i < d; i++)
+            x[i] = cls_add(t.g, t.in[i], cls_mul(t.g, quarter, cls_mul(t.g, t.in[0], t.in[i])));
+        cls_node phi = node_at(&t, x), product = cls_mul(t.g, phi, cls_add(t.g, phi, t.in[0]));
+        size_t n = newton_nodes(&t, product, out, &first);
+        cls_program *p;
+        assert_int_equal(cls_program_create(t.g, 2 * d, t.in, n, out, &p, NULL), CLS_OK);
+        double *work = calloc(cls_program_work_size(p), sizeof *work);
+        cls_node where[2];
+        for (int native = 0; native < 2; native++) {
+            if (native) clsi_program_make_native(p, 0);
+            memset(work, 0, cls_program_work_size(p) * sizeof *work);
+            cls_program_prepare(p, work);
+            for (int sample = 0; sample < 8; sample++) {
+                inputs(&t, sample, in);
+                cls_program_run(p, work, in, native ? got : expected[sample]);
+                if (native) assert_memory_equal(got, expected[sample], n * sizeof *got);
+            }
+            in[0] = 1e200;
+            cls_program_run(p, work, in, got);
+            where[native] = cls_program_first_nonfinite(p, work, in);
+        }
+        assert_true(where[0] == where[1] && where[0] != CLS_NO_NODE);
+        free(work);
+        cls_program_free(&p);
+        close_setup(&t);
+    }
+}
+
 /* Every pass by every kernel of this machine is that of the plain loops. */
 static void kernels_have_the_bits_of_plain_loops(void **state) {
     (void)state;
@@ -484,6 +521,7 @@ int main(void) {
         cmocka_unit_test(equal_points_give_the_gradient),
         cmocka_unit_test(text_says_what_it_is),
         cmocka_unit_test(stages_and_samples_give_the_same_bits),
+        cmocka_unit_test(machine_code_around_networks_has_the_same_bits),
         cmocka_unit_test(kernels_have_the_bits_of_plain_loops),
         cmocka_unit_test(emitted_c_has_the_same_bits),
         cmocka_unit_test(rounding_is_that_of_the_paths),

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -38,41 +37,11 @@ static inline int fuzz_chosen(const uint8_t *data, size_t size, uint32_t n) {
 #endif
 }
 
-/* Files of this process without a disk and without a name to clean up; a place has the same name
- * every time. */
+/* ---- memory.c: files that are memory ---- */
 enum { FUZZ_FILES = 3 };
-typedef struct fuzz_memory {
-    int file;
-    char path[32];
-} fuzz_memory;
-
-static inline const fuzz_memory *fuzz_place(int place) {
-    static fuzz_memory all[FUZZ_FILES];
-    fuzz_memory *m = &all[place];
-    if (!m->path[0]) {
-        m->file = memfd_create("fuzz", 0);
-        PROMISE(m->file >= 0);
-        snprintf(m->path, sizeof m->path, "/proc/self/fd/%d", m->file);
-    }
-    return m;
-}
-
-/* The bytes as a file: its name. */
-static inline const char *fuzz_file(int place, const uint8_t *data, size_t size) {
-    const fuzz_memory *m = fuzz_place(place);
-    PROMISE(ftruncate(m->file, 0) == 0);
-    PROMISE(!size || pwrite(m->file, data, size, 0) == (ssize_t)size);
-    return m->path;
-}
-
-/* What stands in a file now; free() it. */
-static inline char *fuzz_bytes(int place, size_t *size) {
-    off_t n = lseek(fuzz_place(place)->file, 0, SEEK_END);
-    PROMISE(n >= 0);
-    char *bytes = malloc((size_t)n + 1);
-    PROMISE(bytes && pread(fuzz_place(place)->file, bytes, (size_t)n, 0) == n);
-    *size = (size_t)n;
-    return bytes;
-}
+/* The bytes as a file, the caller's as long as it is used: its name, the same every time. */
+const char *fuzz_file(int place, const uint8_t *data, size_t size);
+/* What stands in a file that was written; the next writing changes it. */
+const char *fuzz_bytes(int place, size_t *size);
 
 #endif

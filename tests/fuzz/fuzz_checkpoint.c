@@ -3,7 +3,7 @@
 #include "solve/checkpoint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (size > 1 << 16) return 0;
+    if (size < 1 || size > 1 << 16) return 0;
     const char *path = fuzz_file(0, data, size);
     clsi_archive training, optimizer, a, b;
     cls_error error;

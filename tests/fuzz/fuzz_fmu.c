@@ -72,7 +72,7 @@ static void advance(play *p, input *in) {
     fmi2ValueReference energy = FMU_OUTPUT;
     while (energy < FMU_VARIABLES && strcmp(ideal_gas_piston_variables[energy], "energy")) energy++;
     double before = 0, after = 0, H = number(in);
-    if (!(fabs(H) <= 2)) return; /* a long step takes long */
+    if (!(fabs(H) <= 0.0625)) return; /* a long step takes long */
     int known = fmi2GetReal(p->c, &energy, 1, &before) == fmi2OK;
     if (fmi2DoStep(p->c, p->time, H, 1) != fmi2OK) return;
     p->time += H;

@@ -3,7 +3,7 @@
 #include <clausius/model.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    if (size > 1 << 16) return 0;
+    if (size < 1 || size > 1 << 16) return 0;
     const char *path = fuzz_file(0, data, size), *one = fuzz_file(1, NULL, 0),
                *two = fuzz_file(2, NULL, 0);
     cls_model *first = NULL, *back = NULL;
@@ -16,10 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         }
         size_t n, m;
         PROMISE(cls_model_write(back, two, &error) == CLS_OK);
-        char *a = fuzz_bytes(1, &n), *b = fuzz_bytes(2, &m);
+        const char *a = fuzz_bytes(1, &n), *b = fuzz_bytes(2, &m);
         PROMISE(n == m && memcmp(a, b, n) == 0);
-        free(a);
-        free(b);
     }
     cls_model_free(&first);
     cls_model_free(&back);

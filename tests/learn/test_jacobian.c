@@ -101,7 +101,7 @@ static void compare(const clsi_residual *r, const clsi_points *p, oracle *o, dou
             double c[3], t[3];
             clsi_window_points(p, w, at);
             for (size_t k = 0; k < 3; k++) t[k] = p->time[at[k]];
-            clsi_window_weights(3, t, c);
+            clsi_window_weights(3, 3, t, c);
             memset(row, 0, (1 + P) * sizeof *row);
             memset(size, 0, (1 + P) * sizeof *size);
             for (size_t k = 0; k < 3; k++)
