@@ -39,7 +39,11 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     define(out, "CLSI_GUARDED", "nw", sp->n_guarded);
     define(out, "CLSI_LOGARITHMIC", "nw", (size_t)CLSI_LOGARITHMIC(&nw));
     clsi_text_append(out, "#define CLSI_FINITE(x, first, n) newton_finite(x, first, n)\n"
-                          "#define CLSI_SIZE(nw, d) newton_size(nw, d)\n");
+                          "#define CLSI_SIZE(nw, d) newton_size(nw, d)\n"
+                          "#define CLSI_LEAST(nw) newton_least(nw, nw->in, nw->least)\n"
+                          "#define CLSI_SMOOTH step_is_smooth\n"
+                          "#define CLSI_AGE(k) CLSI_HISTORY * k\n"
+                          "#define CLSI_PAST(i) sim->history + (sub * CLSI_HISTORY + i) * k\n");
     define(out, "CLSI_MAX_ITERATIONS", "nw", (size_t)sp->options.max_iterations);
     define(out, "CLSI_HEATS", "nw", CLSI_HEATS(&nw));
     define(out, "CLSI_COSTLY", "nw", sp->residual && CLSI_COSTLY(&nw));
