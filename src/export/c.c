@@ -135,8 +135,9 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
                      "    int ended; /* the residual was computed at the end of the step */\n"
                      "    int changed; /* a parameter has another value than it was written with "
                      "*/\n",
-                     e->prefix, sp->n_base + one, entries + one + positive, one + positive, entries,
-                     one, one, one, one, one, at_least(sp->n_guarded, 1), at_least(e->n_kept, 1),
+                     e->prefix, sp->n_base + one, entries + one + positive, one + positive,
+                     sp->lu && open->lu ? 4 : entries, one, one, one, one, one,
+                     at_least(sp->n_guarded, 1), at_least(e->n_kept, 1),
                      at_least(e->n_guard_kept, 1), one, e->shares_now ? sp->nz : 1);
     if (factors) clsi_text_printf(out, "    double work_lu[%zu];\n", factors);
     clsi_text_printf(out, "} %s_newton;\n\n", e->prefix);

@@ -138,7 +138,19 @@ cls_status clsi_export_readme(const clsi_export *e, int fmu, clsi_text *out, cls
             "or "
             "kept elsewhere.\nCompiled without fused multiply-add and fast-math, on the same libm, "
             "every "
-            "number has the bits that `clausius simulate` has.\n");
+            "number has the bits that `clausius simulate` has.\n\n"
+            "In a program of your own:\n\n"
+            "    $ m;                                   /* one motion; copy it to keep it */\n"
+            "    double row[$$_COLUMNS];\n"
+            "    $_defaults(&m);                        /* or $_start, $_start_at: T for S, p for "
+            "v */\n"
+            "    for (int k = 0; k < 1000; k++) {       /* before a step: $_set_input, where there "
+            "are inputs "
+            "*/\n"
+            "        $_status status = $_step(&m, m.h);\n"
+            "        if (status != $$_OK) return puts($_reason(status)); /* m is where it was */\n"
+            "    }\n"
+            "    $_row(&m, row);                        /* row[$$_COLUMN_...] */\n");
     clsi_text_append(out, "\n## What it is\n\n```text\n");
     clsi_text_append(out, about);
     clsi_text_append(out, "```\n");

@@ -39,7 +39,11 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     define(out, "CLSI_GUARDED", "nw", sp->n_guarded);
     define(out, "CLSI_LOGARITHMIC", "nw", (size_t)CLSI_LOGARITHMIC(&nw));
     clsi_text_append(out, "#define CLSI_FINITE(x, first, n) newton_finite(x, first, n)\n"
-                          "#define CLSI_SIZE(nw, d) newton_size(nw, d)\n");
+                          "#define CLSI_SIZE(nw, d) newton_size(nw, d)\n"
+                          "#define CLSI_LEAST(nw) newton_least(nw, nw->in, nw->least)\n"
+                          "#define CLSI_SMOOTH step_is_smooth\n"
+                          "#define CLSI_AGE(k) CLSI_HISTORY * k\n"
+                          "#define CLSI_PAST(i) sim->history + (sub * CLSI_HISTORY + i) * k\n");
     define(out, "CLSI_MAX_ITERATIONS", "nw", (size_t)sp->options.max_iterations);
     define(out, "CLSI_HEATS", "nw", CLSI_HEATS(&nw));
     define(out, "CLSI_COSTLY", "nw", sp->residual && CLSI_COSTLY(&nw));
@@ -51,10 +55,8 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     define(out, "CLSI_RECEIVERS", "sim", (size_t)(sp->s->has_work != 0) + (sp->s->has_heat != 0));
     define(out, "CLSI_INPUTS", "sim", sp->nu);
     size_t k = sp->n_unknowns, some = k ? k : 1;
-    clsi_text_printf(out,
-                     "enum { CLSI_STEP_INPUTS = %zu, CLSI_STEP_ENDS = %zu, CLSI_SOME_UNKNOWNS = "
-                     "%zu };\n",
-                     sp->n_base + k, k + sp->nz, some);
+    clsi_text_printf(out, "enum { CLSI_STEP_SLOPES = %zu, CLSI_SOME_UNKNOWNS = %zu };\n",
+                     (k + sp->nz) * (k + sp->nz), some);
     define(out, "CLSI_PARAMETERS", "sim", e->n_parameters);
     define(out, "CLSI_FIRST_PARAMETER", "sim", sp->first_free);
     define(out, "CLSI_MAX_HALVINGS", "sim", (size_t)sp->options.max_halvings);

@@ -1,6 +1,5 @@
 /* The motion in continuous time, for model exchange and observers: z' over z, its Jacobian, and the
- * Jacobian of the outputs; all exact, from the graph. Jacobians are programs of one column, along a
- * direction that is among their inputs: as C they are a third of what all columns are.
+ * Jacobian of the outputs; all exact, from the graph.
  *
  * In y = (q, p, S) the motion is y' = rate(z, t). Where the state is not y itself (velocities,
  * temperatures), M z' = y' with M = dy/dz, and differentiating M(z) z' = y'(z) gives
@@ -35,20 +34,6 @@ static cls_status slopes_of(cls_graph *g, size_t m, const cls_node *f, size_t n,
             out[i * n + rows.column[e]] = rows.node[e];
     clsi_rows_clear(&rows);
     return zero == CLS_NO_NODE ? CLS_MEMORY : CLS_OK;
-}
-
-/* d/de f(x + e direction) at e = 0, m of them. */
-static cls_status slopes_along(cls_graph *g, size_t m, const cls_node *f, size_t n,
-                               const cls_node *x, const cls_node *direction, cls_node *out) {
-    cls_node e = cls_fresh_symbol(g, "along'"), zero = cls_constant(g, 0);
-    cls_node *moved = clsi_calloc(n + m, sizeof *moved), *there = moved + n;
-    if (!moved) return CLS_MEMORY;
-    for (size_t i = 0; i < n; i++) moved[i] = cls_add(g, x[i], cls_mul(g, e, direction[i]));
-    cls_status status = cls_substitute(g, m, f, n, x, moved, there);
-    if (status == CLS_OK) status = cls_jacobian(g, m, there, 1, &e, out);
-    if (status == CLS_OK) status = cls_substitute(g, m, out, 1, &e, &zero, out);
-    free(moved);
-    return status;
 }
 
 /* Of which of `by` any of the nodes is made. */
@@ -98,14 +83,14 @@ static cls_status find_needs(clsi_export *e, const clsi_step *st, const cls_node
     return status;
 }
 
-/* y' (nz), rates of accounts, M (nz, nz) unless it is 1; then slopes along a direction in (z, u): of M dot -
- * y' (nz) and of the accounts, over z, t, u, parameters, dot, the direction. */
+/* y' (nz), rates of accounts, M (nz, nz) unless it is 1; then slopes: d(M dot - y')/d(z, u) (nz, nz
+ * + nu), d(accounts)/dz (n, nz) over z, t, u, dot. */
 static cls_status compile_rates(clsi_export *e, clsi_variant *v, clsi_step *st, cls_node *room,
                                 cls_error *error) {
     cls_graph *g = st->g;
     size_t nz = st->nz, accounts = e->n_state - nz;
     size_t nu = e->sp->nu, np = e->n_parameters;
-    cls_node *y = room, *in = y + nz, *rate = in + 3 * nz + 1 + 2 * nu + np;
+    cls_node *y = room, *in = y + nz, *rate = in + 2 * nz + 1 + nu + np;
     cls_node *M = rate + nz + accounts, *defect = M + nz * nz, *by = defect + nz + accounts;
     cls_node *slope = by + nz + nu + np + 1;
     clsi_point *pt = clsi_point_start(st);
@@ -122,7 +107,6 @@ static cls_status compile_rates(clsi_export *e, clsi_variant *v, clsi_step *st, 
     by[nz + nu + np] = st->t;
     cls_node *dot = in + nz + 1 + nu + np;
     for (size_t k = 0; k < nz; k++) dot[k] = cls_fresh_symbol(g, "dot'");
-    for (size_t k = 0; k < nz + nu; k++) dot[nz + k] = cls_fresh_symbol(g, "direction'");
     cls_status status = slopes_of(g, nz, y, nz, st->z0, M);
     for (size_t i = 0; i < nz && status == CLS_OK; i++) {
         defect[i] = cls_neg(g, rate[i]);
@@ -130,14 +114,13 @@ static cls_status compile_rates(clsi_export *e, clsi_variant *v, clsi_step *st, 
             defect[i] = cls_add(g, defect[i], cls_mul(g, M[i * nz + k], dot[k]));
     }
     for (size_t k = 0; k < accounts; k++) defect[nz + k] = rate[nz + k];
-    if (status == CLS_OK)
-        status = slopes_along(g, nz + accounts, defect, nz + nu, by, dot + nz, slope);
+    if (status == CLS_OK) status = slopes_of(g, nz + accounts, defect, nz + nu, by, slope);
     if (status != CLS_OK) return clsi_graph_failed(g, error);
     size_t count = nz + accounts + (e->identity ? 0 : nz * nz);
     status = cls_program_create(g, nz + 1 + nu + np, in, count, rate, &v->rate, error);
     if (status == CLS_OK) status = find_needs(e, st, rate, M, by, error);
     if (status == CLS_OK)
-        status = cls_program_create(g, 3 * nz + 1 + 2 * nu + np, in, nz + accounts, slope,
+        status = cls_program_create(g, 2 * nz + 1 + nu + np, in, (nz + accounts) * (nz + nu), slope,
                                     &v->slope, error);
     return status;
 }
@@ -159,17 +142,16 @@ static cls_node column_node(const clsi_export *e, const clsi_variant *v, size_t 
     return node;
 }
 
-/* The row over t, z, accounts, u, parameters; its slopes along a direction in (z, u), the last inputs. */
+/* The row over t, z, accounts, u; its slopes (n_columns, nz + nu) over t, z, u. */
 static cls_status compile_row(clsi_export *e, clsi_variant *v, cls_error *error) {
     const cls_system *s = v->s;
     cls_graph *g = s->g;
     size_t nz = e->sp->nz, nu = e->sp->nu, known = nz + nu, accounts = e->n_state - nz;
     size_t np = e->n_parameters, n = e->n_columns, failed = 0;
     size_t width = clsi_needs_width(e);
-    size_t n_in = 1 + e->n_state + nu + np;
-    cls_node *nodes = clsi_calloc(2 * n + n_in + known + width, sizeof *nodes);
+    cls_node *nodes = clsi_calloc(n + 1 + e->n_state + width + nu + np + n * known, sizeof *nodes);
     if (!nodes) return clsi_no_memory(error);
-    cls_node *in = nodes + n, *by = in + n_in + known, *slope = by + width;
+    cls_node *in = nodes + n, *by = in + 1 + e->n_state + nu + np, *slope = by + width;
     in[0] = s->t;
     memcpy(in + 1, s->form->z, nz * sizeof *in);
     for (size_t k = 0; k < accounts; k++) in[1 + nz + k] = cls_fresh_symbol(g, "account'");
@@ -183,13 +165,13 @@ static cls_status compile_row(clsi_export *e, clsi_variant *v, cls_error *error)
     if (nu) memcpy(by + nz, s->u, nu * sizeof *by);
     clsi_parameter_nodes(e, s, by + known);
     by[known + np] = s->t;
-    for (size_t k = 0; k < known; k++) in[n_in + k] = cls_fresh_symbol(g, "direction'");
-    cls_status status =
-        failed ? CLS_MEMORY : slopes_along(g, n, nodes, known, by, in + n_in, slope);
+    cls_status status = failed ? CLS_MEMORY : slopes_of(g, n, nodes, known, by, slope);
     if (status != CLS_OK && cls_graph_status(g, error) == CLS_OK) status = clsi_no_memory(error);
-    if (status == CLS_OK) status = cls_program_create(g, n_in, in, n, nodes, &v->row, error);
     if (status == CLS_OK)
-        status = cls_program_create(g, n_in + known, in, n, slope, &v->row_slope, error);
+        status = cls_program_create(g, 1 + e->n_state + nu + np, in, n, nodes, &v->row, error);
+    if (status == CLS_OK)
+        status = cls_program_create(g, 1 + e->n_state + nu + np, in, n * known, slope,
+                                    &v->row_slope, error);
     for (size_t k = 0; k < n && status == CLS_OK; k++)
         status = mark_needs(g, 1, nodes + k, width, by, e->row_needs + k * width, error);
     free(nodes);
@@ -197,17 +179,16 @@ static cls_status compile_row(clsi_export *e, clsi_variant *v, cls_error *error)
 }
 
 /* With r(z0, x) = 0 for the unknowns x of a step and z1(z0, x):
- *     dz1/dz0 = d_z z1 - d_x z1 (d_x r)^-1 d_z r:
- * of r (k) and z1 (nz) along a direction in (x, z0), over the inputs of the step and the direction. */
+ *     dz1/dz0 = d_z z1 - d_x z1 (d_x r)^-1 d_z r,
+ * d_x r (k, k), d_z r (k, nz), d_z z1 (nz, nz), d_x z1 (nz, k), over the inputs of the step. */
 static cls_status compile_step(clsi_export *e, clsi_variant *v, cls_error *error) {
     const clsi_stepper *sp = v->sp;
-    size_t nz = sp->nz, k = sp->n_unknowns, at = 0, n_in = sp->n_base + k, all = k + nz;
+    size_t nz = sp->nz, k = sp->n_unknowns, at = 0, n_out = (k + nz) * (k + nz);
     clsi_step *st;
     cls_status status = clsi_step_create(v->s, sp->scheme, &st, error);
     if (status != CLS_OK) return status;
     cls_graph *g = st->g;
-    cls_node *in = clsi_calloc(n_in + 4 * all, sizeof *in), *direction = in + n_in;
-    cls_node *out = direction + all, *of = out + all, *by = of + all;
+    cls_node *in = clsi_calloc(sp->n_base + k + n_out, sizeof *in), *out = in + sp->n_base + k;
     if (!in) {
         clsi_step_free(&st);
         return clsi_no_memory(error);
@@ -222,17 +203,16 @@ static cls_status compile_step(clsi_export *e, clsi_variant *v, cls_error *error
     for (size_t i = 0; i < sp->nu; i++) in[at++] = st->u0[i];
     for (size_t i = 0; i < sp->nu; i++) in[at++] = st->u1[i];
     clsi_parameter_nodes(e, v->s, in + at);
-    for (size_t i = 0; i < k; i++) {
-        in[sp->n_base + i] = by[i] = st->unknown[i];
-        of[i] = st->residual[i];
-    }
-    memcpy(by + k, st->z0, nz * sizeof *by);
-    memcpy(of + k, st->next, nz * sizeof *of);
-    for (size_t i = 0; i < all; i++) direction[i] = cls_fresh_symbol(g, "direction'");
-    status = slopes_along(g, all, of, all, by, direction, out);
+    if (k) memcpy(in + sp->n_base, st->unknown, k * sizeof *in);
+    status = slopes_of(g, k, st->residual, k, st->unknown, out);
+    if (status == CLS_OK) status = slopes_of(g, k, st->residual, nz, st->z0, out + k * k);
+    out += k * k + k * nz;
+    if (status == CLS_OK) status = slopes_of(g, nz, st->next, nz, st->z0, out);
+    if (status == CLS_OK) status = slopes_of(g, nz, st->next, k, st->unknown, out + nz * nz);
     if (status != CLS_OK && cls_graph_status(g, error) == CLS_OK) status = clsi_no_memory(error);
     if (status == CLS_OK)
-        status = cls_program_create(g, n_in + all, in, all, out, &v->step_slope, error);
+        status = cls_program_create(g, sp->n_base + k, in, n_out, in + sp->n_base + k,
+                                    &v->step_slope, error);
     free(in);
     clsi_step_free(&st);
     return status;
@@ -244,8 +224,9 @@ cls_status clsi_export_rates(clsi_export *e, clsi_variant *v, cls_error *error) 
     size_t nz = e->sp->nz, all = e->n_state;
     clsi_step *st = NULL;
     e->identity = e->s->form->kind == CLSI_FORM_PHASE;
-    cls_node *room = clsi_calloc(
-        5 * nz + 3 * all + nz * nz + 3 * e->sp->nu + 2 * e->n_parameters + 2, sizeof *room);
+    cls_node *room = clsi_calloc(6 * nz + 3 * all + nz * nz + (all + 3) * (nz + e->sp->nu) +
+                                     2 * e->n_parameters + 9,
+                                 sizeof *room);
     if (!e->row_needs) e->row_needs = clsi_calloc(e->n_columns * clsi_needs_width(e), 1);
     if (!e->rate_needs) e->rate_needs = clsi_calloc(e->n_state * clsi_needs_width(e), 1);
     if (!room || !e->row_needs || !e->rate_needs) {

@@ -31,10 +31,9 @@ static void append_lu_tables(clsi_text *out, const char *name, const clsi_sparse
 static void append_lu_calls(clsi_text *out, const char *name, size_t n) {
     clsi_text_printf(
         out,
-        "static int clsi_lu_%s_factor(clsi_newton *nw) {\n"
+        "static int clsi_lu_%s_factor(clsi_newton *nw, const double *a) {\n"
         "    return sparse_factor(%zu, clsi_lu_%s_first, clsi_lu_%s_diagonal, clsi_lu_%s_column,\n"
-        "        clsi_lu_%s_from, clsi_lu_%s_target, clsi_lu_%s_source, nw->lu, nw->work_lu) != "
-        "0;\n}\n"
+        "        clsi_lu_%s_from, clsi_lu_%s_target, clsi_lu_%s_source, a, nw->work_lu) != 0;\n}\n"
         "static void clsi_lu_%s_solve(clsi_newton *nw, double *b) {\n"
         "    sparse_solve(%zu, clsi_lu_%s_first, clsi_lu_%s_diagonal, clsi_lu_%s_column,\n"
         "        clsi_lu_%s_order, nw->work_lu, b);\n}\n",
@@ -60,7 +59,7 @@ void clsi_append_sparse(clsi_text *out, const clsi_export *e) {
     if (given) most = given->first[given->n];
     if (open && open->first[open->n] > most) most = open->first[open->n];
     if (!most) {
-        clsi_text_append(out, "#define CLSI_SPARSE_FACTOR(nw) ((void)(nw), 1)\n"
+        clsi_text_append(out, "#define CLSI_SPARSE_FACTOR(nw, a) ((void)(nw), 1)\n"
                               "#define CLSI_SPARSE_SOLVE(nw, b) ((void)(nw), (void)(b))\n");
         return;
     }
@@ -74,13 +73,13 @@ void clsi_append_sparse(clsi_text *out, const clsi_export *e) {
     const char *one = given ? "given" : "open";
     if (both)
         clsi_text_append(
-            out, "#define CLSI_SPARSE_FACTOR(nw) \\\n"
-                 "    ((nw)->changed ? clsi_lu_open_factor(nw) : clsi_lu_given_factor(nw))\n"
+            out, "#define CLSI_SPARSE_FACTOR(nw, a) \\\n"
+                 "    ((nw)->changed ? clsi_lu_open_factor(nw, a) : clsi_lu_given_factor(nw, a))\n"
                  "#define CLSI_SPARSE_SOLVE(nw, b) \\\n"
                  "    ((nw)->changed ? clsi_lu_open_solve(nw, b) : clsi_lu_given_solve(nw, b))\n");
     else
         clsi_text_printf(out,
-                         "#define CLSI_SPARSE_FACTOR(nw) clsi_lu_%s_factor(nw)\n"
+                         "#define CLSI_SPARSE_FACTOR(nw, a) clsi_lu_%s_factor(nw, a)\n"
                          "#define CLSI_SPARSE_SOLVE(nw, b) clsi_lu_%s_solve(nw, b)\n",
                          one, one);
 }

@@ -3,7 +3,7 @@
  * Problem: a walk over the whole graph per question makes every question about one of many equal
  * cells cost as much as all cells together. So what is reached is collected by a hash set, then
  * sorted: indices are a topological order. A cone that turns out to be a large part of the graph is
- * marked in an array instead, which is cheaper then. */
+ * marked in an array instead, which is cheaper then; one of a few nodes, as most are, needs no memory. */
 #include "base/base.h"
 #include "expr/graph.h"
 #include <stdlib.h>
@@ -27,18 +27,39 @@ static void enter(clsi_cone *c, size_t k) {
     c->place[s] = (uint32_t)k + 1;
 }
 
+static void drop_places(clsi_cone *c) {
+    if (c->place != c->few_places) free(c->place);
+    c->place = NULL;
+}
+
 static int rehash(clsi_cone *c, size_t slots) {
-    free(c->place);
-    c->slots = slots;
-    c->place = clsi_calloc(slots, sizeof *c->place);
+    if (slots == c->slots) {
+        memset(c->place, 0, slots * sizeof *c->place);
+    } else {
+        drop_places(c);
+        c->slots = slots;
+        c->place = clsi_calloc(slots, sizeof *c->place);
+    }
     for (size_t k = 0; c->place && k < c->n; k++) enter(c, k);
     return c->place != NULL;
+}
+
+/* Room for one more. */
+static int grow(clsi_cone *c) {
+    if (c->n < c->room) return 1;
+    if (c->node != c->few) return clsi_grow(&c->node, &c->room, c->n + 1, sizeof *c->node);
+    cls_node *node = clsi_malloc(4 * sizeof c->few);
+    if (!node) return 0;
+    memcpy(node, c->few, sizeof c->few);
+    c->node = node;
+    c->room = 4 * CLSI_FEW_NODES;
+    return 1;
 }
 
 /* 1 when it is new, -1 when out of memory. */
 static int take(const cls_graph *g, clsi_cone *c, cls_node a) {
     if (clsi_cone_at(c, a)) return 0;
-    if (!clsi_grow(&c->node, &c->room, c->n + 1, sizeof *c->node)) return -1;
+    if (!grow(c)) return -1;
     c->node[c->n++] = a;
     if (c->dense) {
         c->place[a] = (uint32_t)c->n;
@@ -48,13 +69,13 @@ static int take(const cls_graph *g, clsi_cone *c, cls_node a) {
         uint32_t *place = clsi_calloc(g->n, sizeof *place);
         if (!place) return -1;
         for (size_t k = 0; k < c->n; k++) place[c->node[k]] = (uint32_t)k + 1;
-        free(c->place);
+        drop_places(c);
         c->place = place;
         c->dense = 1;
         c->size = g->n;
         return 1;
     }
-    if (2 * c->n > c->slots) return rehash(c, 2 * c->slots) ? 1 : -1;
+    if (2 * c->n > c->slots) return rehash(c, 4 * c->slots) ? 1 : -1;
     enter(c, c->n - 1);
     return 1;
 }
@@ -64,7 +85,26 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* What was found last comes first, mostly. */
+static void sort_few(clsi_cone *c) {
+    for (size_t i = 0, j = c->n; i + 1 < j; i++) {
+        cls_node a = c->node[i];
+        c->node[i] = c->node[--j];
+        c->node[j] = a;
+    }
+    for (size_t i = 1; i < c->n; i++) {
+        cls_node a = c->node[i];
+        size_t j = i;
+        for (; j > 0 && c->node[j - 1] > a; j--) c->node[j] = c->node[j - 1];
+        c->node[j] = a;
+    }
+}
+
 static int sort(const cls_graph *g, clsi_cone *c) {
+    if (c->node == c->few) {
+        sort_few(c);
+        return rehash(c, c->slots);
+    }
     if (!c->dense) {
         if (c->n) qsort(c->node, c->n, sizeof *c->node, by_number);
         return rehash(c, c->slots);
@@ -78,10 +118,14 @@ static int sort(const cls_graph *g, clsi_cone *c) {
     return 1;
 }
 
-static int collect(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {
-    *c = (clsi_cone){.slots = 64};
-    c->place = clsi_calloc(c->slots, sizeof *c->place);
-    if (!c->place) return 0;
+int clsi_cone_collect(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {
+    c->n = c->size = 0;
+    c->dense = 0;
+    c->node = c->few;
+    c->room = CLSI_FEW_NODES;
+    c->place = c->few_places;
+    c->slots = 2 * CLSI_FEW_NODES;
+    memset(c->few_places, 0, sizeof c->few_places);
     for (size_t i = 0; i < count; i++)
         if (nodes[i] < g->n && take(g, c, nodes[i]) < 0) return 0;
     for (size_t k = 0; k < c->n; k++) { /* the list is its own queue */
@@ -95,7 +139,7 @@ static int collect(const cls_graph *g, size_t count, const cls_node *nodes, clsi
 }
 
 int clsi_cone_create(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {
-    if (collect(g, count, nodes, c) && sort(g, c)) return 1;
+    if (clsi_cone_collect(g, count, nodes, c) && sort(g, c)) return 1;
     clsi_cone_free(c);
     (void)clsi_graph_no_memory(g); /* no answer is taken for one */
     return 0;
@@ -104,7 +148,7 @@ int clsi_cone_create(const cls_graph *g, size_t count, const cls_node *nodes, cl
 size_t clsi_cone_weight(const cls_graph *g, cls_node a) {
     clsi_cone c;
     size_t count = 0;
-    if (!collect(g, 1, &a, &c)) {
+    if (!clsi_cone_collect(g, 1, &a, &c)) {
         (void)clsi_graph_no_memory(g);
         count = SIZE_MAX;
     }
@@ -115,9 +159,10 @@ size_t clsi_cone_weight(const cls_graph *g, cls_node a) {
 }
 
 void clsi_cone_free(clsi_cone *c) {
-    free(c->node);
-    free(c->place);
-    *c = (clsi_cone){0};
+    if (c->node != c->few) free(c->node);
+    drop_places(c);
+    c->node = NULL;
+    c->n = 0;
 }
 
 /* active[k] = 1 for members that contain one of the symbols. */

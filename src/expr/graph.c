@@ -29,17 +29,23 @@ static uint64_t hash_node(const clsi_node *node) {
 /* Where a node is looked for: first NEAR places that follow from the numbers of its arguments, then
  * anywhere. What is built together stands together, so that a graph of millions of nodes is built
  * out of the cache; and no pattern of arguments makes more than NEAR places busy. */
-enum { NEAR = 16 };
+enum { NEAR = 16, SLOT = sizeof(uint32_t) + 1 }; /* bytes of the table */
 
 typedef struct search {
     size_t near, far, tries;
+    uint8_t tag; /* nodes with another one are not looked at, which would be in no cache */
 } search;
+
+static uint8_t *tags(uint32_t *table, size_t size) {
+    return (uint8_t *)(table + size);
+}
 
 static search search_for(const clsi_node *node) {
     uint64_t h = hash_node(node);
-    if (node->op == CLS_OP_CONSTANT || node->op == CLS_OP_SYMBOL) return (search){h, h, 0};
+    if (node->op == CLS_OP_CONSTANT || node->op == CLS_OP_SYMBOL)
+        return (search){h, h, 0, (uint8_t)(h >> 40)};
     size_t b = node->arg[1] == CLS_NO_NODE ? 0 : node->arg[1];
-    return (search){4 * (node->arg[0] + b) + (h >> 58), h, 0};
+    return (search){4 * (node->arg[0] + b) + (h >> 58), h, 0, (uint8_t)(h >> 40)};
 }
 
 static size_t next_slot(search *s) {
@@ -62,7 +68,7 @@ cls_status cls_graph_create(const cls_graph_limits *limits, cls_graph **out, cls
     if (!g->limits.max_length) g->limits.max_length = 65536;
     if (!g->limits.max_depth) g->limits.max_depth = 200;
     g->table_size = 1024;
-    g->table = clsi_calloc(g->table_size, sizeof *g->table);
+    g->table = clsi_calloc(g->table_size, SLOT);
     if (!g->table) {
         free(g);
         return clsi_no_memory(error);
@@ -99,7 +105,7 @@ cls_status clsi_graph_copy(const cls_graph *g, cls_graph **out, cls_error *error
     if (!c) return clsi_no_memory(error);
     c->n_names = c->n_fields = 0; /* what is owned is counted when it is there */
     c->nodes = copied(g->nodes, g->n, sizeof *g->nodes, &ok);
-    c->table = copied(g->table, g->table_size, sizeof *g->table, &ok);
+    c->table = copied(g->table, g->table_size, SLOT, &ok);
     c->name_table = copied(g->name_table, g->name_slots, sizeof *g->name_table, &ok);
     c->points = copied(g->points, g->n_points, sizeof *g->points, &ok);
     c->point_nodes = copied(g->point_nodes, g->n_point_nodes, sizeof *g->point_nodes, &ok);
@@ -145,13 +151,14 @@ cls_status clsi_graph_no_memory(const cls_graph *g) {
 
 static int grow_table(cls_graph *g) {
     size_t size = g->table_size * 2;
-    uint32_t *table = clsi_calloc(size, sizeof *table);
+    uint32_t *table = clsi_calloc(size, SLOT);
     if (!table) return 0;
     for (size_t k = 0; k < g->n; k++) {
         search at = search_for(&g->nodes[k]);
         size_t slot = next_slot(&at) & (size - 1);
         while (table[slot]) slot = next_slot(&at) & (size - 1);
         table[slot] = (uint32_t)k + 1;
+        tags(table, size)[slot] = at.tag;
     }
     free(g->table);
     g->table = table;
@@ -162,9 +169,10 @@ static int grow_table(cls_graph *g) {
 cls_node clsi_intern(cls_graph *g, const clsi_node *key) {
     search at = search_for(key);
     size_t mask = g->table_size - 1, slot = next_slot(&at) & mask;
+    uint8_t *tag = tags(g->table, g->table_size);
     for (; g->table[slot]; slot = next_slot(&at) & mask) {
         uint32_t found = g->table[slot] - 1;
-        if (memcmp(&g->nodes[found], key, sizeof *key) == 0) return found;
+        if (tag[slot] == at.tag && memcmp(&g->nodes[found], key, sizeof *key) == 0) return found;
     }
     if (g->error.status != CLS_OK) return CLS_NO_NODE;
     if (g->n >= g->limits.max_nodes) {
@@ -178,6 +186,7 @@ cls_node clsi_intern(cls_graph *g, const clsi_node *key) {
         return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
     g->nodes[g->n] = *key;
     g->table[slot] = (uint32_t)g->n + 1;
+    tag[slot] = at.tag;
     g->n++;
     if (g->n * 2 > g->table_size && !grow_table(g))
         return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
@@ -301,7 +310,12 @@ void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned ch
 
 size_t clsi_expression_size(const cls_graph *g, cls_node a) {
     clsi_cone cone;
-    if (a == CLS_NO_NODE || !clsi_cone_create(g, 1, &a, &cone)) return SIZE_MAX;
+    if (a == CLS_NO_NODE) return SIZE_MAX;
+    if (!clsi_cone_collect(g, 1, &a, &cone)) {
+        clsi_cone_free(&cone);
+        (void)clsi_graph_no_memory(g);
+        return SIZE_MAX;
+    }
     size_t count = cone.n;
     clsi_cone_free(&cone);
     return count;
@@ -309,7 +323,12 @@ size_t clsi_expression_size(const cls_graph *g, cls_node a) {
 
 size_t clsi_expression_length(const cls_graph *g, cls_node a) {
     clsi_cone cone;
-    if (a == CLS_NO_NODE || !clsi_cone_create(g, 1, &a, &cone)) return SIZE_MAX;
+    if (a == CLS_NO_NODE) return SIZE_MAX;
+    if (!clsi_cone_collect(g, 1, &a, &cone)) {
+        clsi_cone_free(&cone);
+        (void)clsi_graph_no_memory(g);
+        return SIZE_MAX;
+    }
     size_t count = 0;
     for (size_t k = 0; k < cone.n; k++)
         count += !is_constant(g, cone.node[k]) && !is_op(g, cone.node[k], CLS_OP_SYMBOL);
@@ -321,7 +340,8 @@ int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbol
     if (!g) return 0;
     clsi_cone cone;
     if (a >= g->n) return 0;
-    if (!clsi_cone_create(g, 1, &a, &cone)) { /* the safe answer for every caller: assume it does */
+    if (!clsi_cone_collect(g, 1, &a, &cone)) {
+        clsi_cone_free(&cone); /* the safe answer for every caller: assume it does */
         (void)clsi_graph_no_memory(g);
         return 1;
     }
@@ -351,13 +371,25 @@ size_t cls_symbols_of(const cls_graph *g, size_t n, const cls_node *nodes, size_
 
 /* ---- building ---- */
 
+static cls_node *common_place(cls_graph *g, double value) {
+    return value == 0     ? &g->common[0]
+           : value == 1   ? &g->common[1]
+           : value == -1  ? &g->common[2]
+           : value == 0.5 ? &g->common[3]
+                          : NULL;
+}
+
 cls_node cls_constant(cls_graph *g, double value) {
     if (!g) return CLS_NO_NODE;
+    cls_node *common = common_place(g, value);
+    if (common && *common) return *common - 1;
     /* One zero: -0.0 would print as "-0" and make x + (-0) differ from x + 0 for no one's use. */
     clsi_node key = {.op = CLS_OP_CONSTANT,
                      .arg = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE},
                      .value = value == 0 ? 0 : value};
-    return clsi_intern(g, &key);
+    cls_node made = clsi_intern(g, &key);
+    if (common && made != CLS_NO_NODE) *common = made + 1;
+    return made;
 }
 
 /* Room for one more name in the table, which is at most half full. */

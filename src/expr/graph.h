@@ -24,8 +24,9 @@ typedef struct clsi_point_list {
 struct cls_graph {
     clsi_node *nodes;
     size_t n, capacity;
-    uint32_t *table; /* open addressing, node + 1, 0 empty */
+    uint32_t *table; /* open addressing, node + 1, 0 empty; then a byte of each hash (tags) */
     size_t table_size;
+    cls_node common[4]; /* 1 + the nodes of the constants 0, 1, -1, 0.5 */
     char **names;
     size_t n_names, names_capacity;
     uint32_t *name_table; /* (name_slots) open addressing, name + 1, 0 empty */
@@ -77,16 +78,22 @@ enum { CLSI_MANY_TERMS = 48 };
 cls_node clsi_sum(cls_graph *g, size_t n, const cls_node *terms);
 /* reach[k] = 1 for every node that the given ones contain; `reach` has g->n bytes, zeroed here. */
 void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned char *reach);
-/* The nodes that some are made of, ascending, found at the cost of their number (cone.c). */
+/* The nodes that some are made of, ascending, found at the cost of their number (cone.c). Not to be
+ * copied: a small one stands in itself. */
+enum { CLSI_FEW_NODES = 64 };
 typedef struct clsi_cone {
     size_t n, room;
     cls_node *node;  /* (n) */
     uint32_t *place; /* open addressing (slots), or by node (size) when dense: position + 1 */
     size_t slots, size;
     int dense;
+    cls_node few[CLSI_FEW_NODES];
+    uint32_t few_places[2 * CLSI_FEW_NODES];
 } clsi_cone;
 /* 0 when out of memory. */
 int clsi_cone_create(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *out);
+/* The same in no order, for questions; to be freed in any case. */
+int clsi_cone_collect(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *out);
 void clsi_cone_free(clsi_cone *c);
 /* Operations and symbols that a node is made of; SIZE_MAX: out of memory. */
 size_t clsi_cone_weight(const cls_graph *g, cls_node a);

@@ -167,8 +167,12 @@ static size_t count_runs(clsi_planner *s, size_t n, const uint32_t *order) {
 }
 
 static void sort_by(clsi_planner *s, size_t n, pair *pairs, int by_second, uint32_t *order) {
-    for (size_t i = 0; i < n; i++) pairs[i] = pair_of(s, pairs[i].k, by_second);
-    qsort(pairs, n, sizeof *pairs, compare_pairs);
+    int sorted = 1; /* as the cells of an array mostly are */
+    for (size_t i = 0; i < n; i++) {
+        pairs[i] = pair_of(s, pairs[i].k, by_second);
+        sorted &= !i || compare_pairs(&pairs[i - 1], &pairs[i]) <= 0;
+    }
+    if (!sorted) qsort(pairs, n, sizeof *pairs, compare_pairs);
     for (size_t i = 0; i < n; i++) order[i] = pairs[i].k;
 }
 

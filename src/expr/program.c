@@ -306,8 +306,7 @@ size_t cls_program_work_size(const cls_program *p) {
     if (!p) return 0;
     if (!p->plan)
         return plain_size(p) + (p->n_takes ? p->n_state + p->n_weights + CLSI_PLAN_LANES : 0);
-    size_t own = p->plan->n_sources ? p->plan->n_coefficients : 0;
-    return p->plan->n_registers + CLSI_PLAN_LANES + own;
+    return clsi_plan_size(p->plan) + CLSI_PLAN_LANES;
 }
 
 double *clsi_on_cache_line(double *work) {
@@ -417,7 +416,14 @@ static void read_inputs(const cls_program *p, size_t first, size_t last, double 
 static void read_outputs(const cls_program *p, size_t first, size_t last, const double *work,
                          double *out) {
     const uint32_t *outputs = p->plan ? p->plan->outputs : p->outputs;
-    for (size_t k = first; k < last; k++) out[k] = work[outputs[k]];
+    if (!p->plan || !p->plan->n_phases) {
+        for (size_t k = first; k < last; k++) out[k] = work[outputs[k]];
+        return;
+    }
+    const uint32_t *left = p->plan->left;
+    size_t i = first ? p->plan->n_left_first : 0;
+    size_t end = last == p->n_outputs ? p->plan->n_left : p->plan->n_left_first;
+    for (; i < end; i++) out[left[i]] = work[outputs[left[i]]];
 }
 
 void clsi_program_make_native(cls_program *p, int lanes) {
@@ -470,13 +476,13 @@ void clsi_program_link_native(cls_program *p, cls_program *other, const uint32_t
     free(keep);
 }
 
-static void run_stages(const cls_program *p, double *work, int first, int last) {
+static void run_stages(const cls_program *p, double *work, int first, int last, double *out) {
     if (p->native) {
         clsi_native_run(p->native, work, first, last);
         return;
     }
     if (p->plan) {
-        clsi_plan_run(p->plan, work, first ? p->plan->end[first - 1] : 0, p->plan->end[last]);
+        clsi_plan_run(p->plan, work, first, last, out);
         return;
     }
     size_t begin = first ? p->end[first - 1] : 0;
@@ -486,7 +492,7 @@ static void run_stages(const cls_program *p, double *work, int first, int last) 
 
 /* The early stage ends with what is early of the fields. */
 static void run_early(const cls_program *p, double *work) {
-    run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_EARLY);
+    run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_EARLY, NULL);
     clsi_run_early_calls(p, work);
 }
 
@@ -521,20 +527,20 @@ void clsi_program_early_from(const cls_program *p, double *work, const double *i
 void clsi_program_first(const cls_program *p, double *work, const double *in, double *out) {
     work = registers(p, work);
     read_inputs(p, p->n_early_inputs, p->n_inputs, work, in);
-    run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_FIRST);
+    run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_FIRST, out);
     read_outputs(p, 0, p->n_first_outputs, work, out);
 }
 
 void clsi_program_rest(const cls_program *p, double *work, double *out) {
     work = registers(p, work);
-    run_stages(p, work, CLSI_STAGE_REST, CLSI_STAGE_REST);
+    run_stages(p, work, CLSI_STAGE_REST, CLSI_STAGE_REST, out);
     read_outputs(p, p->n_first_outputs, p->n_outputs, work, out);
 }
 
 void clsi_program_late(const cls_program *p, double *work, const double *in, double *out) {
     work = registers(p, work);
     read_inputs(p, p->n_early_inputs, p->n_inputs, work, in);
-    run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST);
+    run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST, out);
     read_outputs(p, 0, p->n_outputs, work, out);
 }
 
@@ -548,9 +554,9 @@ void cls_program_run(const cls_program *p, double *work, const double *in, doubl
     read_inputs(p, 0, p->n_inputs, work, in);
     if (p->n_early_calls) {
         run_early(p, work);
-        run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST);
+        run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST, out);
     } else {
-        run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_REST);
+        run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_REST, out);
     }
     read_outputs(p, 0, p->n_outputs, work, out);
 }

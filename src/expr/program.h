@@ -99,6 +99,32 @@ typedef struct clsi_source {
     double sign;
 } clsi_source;
 
+/* A long plan in tiles (tiles.c): an operation of a group, whose element i is made at the time
+ * i + shift, and where it stands in the scratch at the beginning of a tile; CLSI_IN_REGISTERS: not
+ * there. */
+#define CLSI_IN_REGISTERS UINT32_MAX
+enum { CLSI_TILE = 256 };
+typedef struct clsi_tile {
+    int64_t shift;
+    uint32_t op, result, a, b;
+    uint32_t before; /* results of former tiles that stand before `result` */
+    uint32_t deliveries, n_deliveries;
+} clsi_tile;
+
+/* Results of an operation that are outputs: from `element` on n of them, `stride` apart (deliver.c);
+ * CLSI_IN_REGISTERS: one that is wanted in its register. */
+typedef struct clsi_delivery {
+    uint32_t op, element, n, output;
+    int64_t stride;
+} clsi_delivery;
+
+/* Operations of a phase: a group, from tile to tile of the times [begin, end), or each as a whole. */
+typedef struct clsi_phase {
+    uint32_t first, n; /* of tiles */
+    uint32_t tiled;
+    int64_t begin, end;
+} clsi_phase;
+
 typedef struct clsi_plan {
     size_t n_constants, n_registers, n_ops, n_code, n_operands, n_coefficients;
     size_t end[CLSI_STAGES]; /* of ops */
@@ -110,6 +136,13 @@ typedef struct clsi_plan {
     size_t n_sources;
     clsi_source *sources;
     uint32_t *outputs; /* (n_outputs) registers */
+    size_t n_phases, n_scratch;
+    size_t phases_end[CLSI_STAGES];
+    clsi_phase *phases; /* without any the operations are run as they stand */
+    clsi_tile *tiles;   /* (n_ops) in the order of phases */
+    clsi_delivery *deliveries;
+    uint32_t *left; /* with phases: outputs that are read from registers, the first ones first */
+    size_t n_deliveries, n_left, n_left_first;
 } clsi_plan;
 
 typedef struct clsi_native clsi_native; /* native.h */
@@ -261,10 +294,15 @@ cls_status clsi_program_find_slots(cls_program *p, cls_error *error);
 /* *out stays NULL when the program would not gain by it. */
 cls_status clsi_plan_create(const cls_program *p, clsi_plan **out, cls_error *error);
 void clsi_plan_free(clsi_plan **plan);
+/* 0: no memory. */
+int clsi_plan_tile(clsi_plan *plan, size_t n_first, size_t n_outputs);
 /* One EACH, operands and results given; of `op` only n and the steps are looked at. */
 void clsi_run_each(const clsi_instruction *in, const clsi_vector_op *op, const double *a,
                    const double *b, double *r);
-void clsi_plan_run(const clsi_plan *plan, double *work, size_t first_op, size_t last_op);
+/* What is delivered goes to `out`, the other outputs are in registers. */
+void clsi_plan_run(const clsi_plan *plan, double *work, int first_stage, int last_stage,
+                   double *out);
+size_t clsi_plan_size(const clsi_plan *plan); /* doubles of work, on a cache line */
 /* Where a work of `row` numbers a register keeps the coefficients, if it has its own. */
 double *clsi_plan_coefficients(const clsi_plan *plan, double *work, size_t row);
 double *clsi_on_cache_line(double *work);

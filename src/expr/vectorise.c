@@ -241,8 +241,54 @@ static int compare_items(const void *left, const void *right) {
     if (a->stage != b->stage) return a->stage < b->stage ? -1 : 1;
     if (a->level != b->level) return a->level < b->level ? -1 : 1;
     if (a->is_sum != b->is_sum) return a->is_sum < b->is_sum ? -1 : 1;
-    if (a->key != b->key) return a->key < b->key ? -1 : 1;
-    return a->k < b->k ? -1 : a->k > b->k;
+    return a->key < b->key ? -1 : a->key > b->key;
+}
+
+/* Kinds of items: those that compare as equal. */
+typedef struct kinds {
+    clsi_item *list; /* one of each, its number in k */
+    uint32_t *slot;  /* open addressing, kind + 1 */
+    uint32_t *of;    /* (items) */
+    uint32_t *begin; /* (kinds) where they go */
+    size_t n, mask;
+} kinds;
+
+static uint32_t kind_of(kinds *s, const clsi_item *item) {
+    size_t at = mix(mix(item->key, item->level), item->stage * 2u + item->is_sum) & s->mask;
+    for (; s->slot[at]; at = (at + 1) & s->mask)
+        if (compare_items(&s->list[s->slot[at] - 1], item) == 0) return s->slot[at] - 1;
+    s->list[s->n] = *item;
+    s->list[s->n].k = (uint32_t)s->n;
+    s->slot[at] = (uint32_t)++s->n;
+    return (uint32_t)s->n - 1;
+}
+
+/* Sorted, and in the order of the program among equals. There are few kinds, whatever the number of
+ * cells: only they are compared. */
+static int sort_items(size_t n, clsi_item *items) {
+    kinds s = {.mask = 1};
+    while (s.mask < 2 * n) s.mask *= 2;
+    s.list = clsi_calloc(2 * n, sizeof *s.list);
+    s.slot = clsi_calloc(s.mask + 2 * n, sizeof *s.slot);
+    int good = s.list && s.slot;
+    if (good) {
+        clsi_item *sorted = s.list + n;
+        s.of = s.slot + s.mask;
+        s.begin = s.of + n;
+        s.mask--;
+        for (size_t i = 0; i < n; i++) s.begin[s.of[i] = kind_of(&s, &items[i])]++;
+        qsort(s.list, s.n, sizeof *s.list, compare_items);
+        for (size_t i = 0, at = 0; i < s.n; i++) {
+            size_t count = s.begin[s.list[i].k];
+            s.begin[s.list[i].k] = (uint32_t)at;
+            at += count;
+        }
+        for (size_t i = 0; i < n; i++) sorted[s.begin[s.of[i]]++] = items[i];
+        memcpy(items, sorted, n * sizeof *items);
+    }
+    free(s.list);
+    free(s.slot);
+    return good;
 }
 
 /* x - c y is x + (-c) y: signs of learned numbers are no reason to be done apart. */
@@ -271,7 +317,7 @@ static void find_items(clsi_planner *s) {
     }
     turn_signs(s);
     for (size_t i = 0; i < s->n_items; i++) s->items[i].key = key_of(s, s->items[i].k);
-    qsort(s->items, s->n_items, sizeof *s->items, compare_items);
+    if (s->n_items && !sort_items(s->n_items, s->items)) s->failed = 1;
 }
 
 /* ---- the whole ---- */
@@ -365,6 +411,10 @@ void clsi_plan_free(clsi_plan **plan) {
     free((*plan)->coefficients);
     free((*plan)->sources);
     free((*plan)->outputs);
+    free((*plan)->phases);
+    free((*plan)->tiles);
+    free((*plan)->deliveries);
+    free((*plan)->left);
     free(*plan);
     *plan = NULL;
 }
@@ -386,6 +436,8 @@ cls_status clsi_plan_create(const cls_program *p, clsi_plan **out, cls_error *er
         align_coefficients(&s);
     }
     if (!s.failed) list_sources(&s);
+    if (!s.failed && 2 * s.vectorised >= p->n_instructions)
+        s.failed = !clsi_plan_tile(s.plan, p->n_first_outputs, p->n_outputs);
     if (!s.failed && 2 * s.vectorised >= p->n_instructions) {
         *out = s.plan;
         s.plan = NULL;

@@ -189,23 +189,93 @@ void clsi_run_each(const clsi_instruction *in, const clsi_vector_op *op, const d
     run_each(in, op, a, b, r);
 }
 
+INLINE void run_op(const clsi_plan *plan, const clsi_vector_op *op, double *work) {
+    const clsi_instruction *code = plan->code + op->first;
+    switch ((clsi_vector_kind)op->kind) {
+    case CLSI_VECTOR_SCALARS: clsi_run_scalars(work, work + op->result, code, code + op->n); break;
+    case CLSI_VECTOR_EACH: each(code, op, work + op->a, work + op->b, work + op->result); break;
+    case CLSI_VECTOR_LINEAR: linear(plan, op, work); break;
+    }
+}
+
+/* ---- tiles ---- */
+
+static size_t scratch_begin(const clsi_plan *plan) {
+    size_t own = plan->n_sources ? plan->n_coefficients : 0;
+    return plan->n_registers + (own + CLSI_PLAN_LANES - 1) / CLSI_PLAN_LANES * CLSI_PLAN_LANES;
+}
+
+size_t clsi_plan_size(const clsi_plan *plan) {
+    return scratch_begin(plan) + plan->n_scratch;
+}
+
+/* Elements first .. end of an operation, to where they are asked for. */
+INLINE void deliver(const clsi_plan *plan, const clsi_tile *tile, int64_t first, int64_t end,
+                    const double *r, double *work, double *out) {
+    const clsi_delivery *d = plan->deliveries + tile->deliveries, *last = d + tile->n_deliveries;
+    for (; d < last; d++) {
+        int64_t i = d->element, stop = i + d->n, stride = d->stride;
+        if (i < first) i = first;
+        if (stop > end) stop = end;
+        if (i >= stop) continue;
+        double *to = d->output == CLSI_IN_REGISTERS
+                         ? work + plan->ops[tile->op].result + i
+                         : out + ((int64_t)d->output + (i - (int64_t)d->element) * stride);
+        for (; i < stop; i++, to += stride) *to = r[i - first];
+    }
+}
+
+/* The elements of an operation that belong to the tile from `now` on. */
+INLINE void run_tile(const clsi_plan *plan, const clsi_tile *tile, int64_t now, double *work,
+                     double *scratch, double *out) {
+    const clsi_vector_op *op = &plan->ops[tile->op];
+    int64_t first = now - tile->shift, end = first + CLSI_TILE, skip = first < 0 ? -first : 0;
+    if (end > op->n) end = op->n;
+    first += skip;
+    if (first >= end) return;
+    clsi_vector_op part = {
+        .n = (uint32_t)(end - first), .step_a = op->step_a, .step_b = op->step_b};
+    const double *a = work + op->a + first * op->step_a, *b = work + op->b + first * op->step_b;
+    double *r = work + op->result + first;
+    if (tile->a != CLSI_IN_REGISTERS) a = scratch + tile->a + skip;
+    if (tile->b != CLSI_IN_REGISTERS) b = scratch + tile->b + skip;
+    if (tile->result != CLSI_IN_REGISTERS) r = scratch + tile->result + skip;
+    each(plan->code + op->first, &part, a, b, r);
+    if (tile->n_deliveries) deliver(plan, tile, first, end, r, work, out);
+}
+
+/* What later tiles read moves to the front. */
+INLINE void keep(const clsi_tile *tile, double *scratch) {
+    if (tile->result == CLSI_IN_REGISTERS) return;
+    double *to = scratch + tile->result - tile->before;
+    for (uint32_t i = 0; i < tile->before; i += CLSI_PLAN_LANES)
+        store(to + i, load(to + i + CLSI_TILE));
+}
+
 CLONES
-static void run_plan(const clsi_plan *plan, double *work, size_t first_op, size_t last_op) {
-    for (size_t k = first_op; k < last_op; k++) {
-        const clsi_vector_op *op = &plan->ops[k];
-        const clsi_instruction *code = plan->code;
-        switch ((clsi_vector_kind)op->kind) {
-        case CLSI_VECTOR_SCALARS:
-            clsi_run_scalars(work, work + op->result, code + op->first, code + op->first + op->n);
-            break;
-        case CLSI_VECTOR_EACH:
-            each(code + op->first, op, work + op->a, work + op->b, work + op->result);
-            break;
-        case CLSI_VECTOR_LINEAR: linear(plan, op, work); break;
+static void run_phases(const clsi_plan *plan, double *work, size_t first, size_t last,
+                       double *out) {
+    double *scratch = work + scratch_begin(plan);
+    for (const clsi_phase *phase = plan->phases + first; phase < plan->phases + last; phase++) {
+        const clsi_tile *begin = plan->tiles + phase->first, *end = begin + phase->n, *tile;
+        if (!phase->tiled)
+            for (tile = begin; tile < end; tile++) run_op(plan, &plan->ops[tile->op], work);
+        for (int64_t now = phase->begin; now < phase->end && phase->tiled; now += CLSI_TILE) {
+            for (tile = begin; tile < end; tile++) run_tile(plan, tile, now, work, scratch, out);
+            for (tile = begin; tile < end; tile++) keep(tile, scratch);
         }
     }
 }
 
-void clsi_plan_run(const clsi_plan *plan, double *work, size_t first_op, size_t last_op) {
-    run_plan(plan, work, first_op, last_op);
+CLONES
+static void run_ops(const clsi_plan *plan, double *work, size_t first, size_t last) {
+    for (size_t k = first; k < last; k++) run_op(plan, &plan->ops[k], work);
+}
+
+void clsi_plan_run(const clsi_plan *plan, double *work, int first, int last, double *out) {
+    if (plan->n_phases)
+        run_phases(plan, work, first ? plan->phases_end[first - 1] : 0, plan->phases_end[last],
+                   out);
+    else
+        run_ops(plan, work, first ? plan->end[first - 1] : 0, plan->end[last]);
 }

@@ -25,16 +25,16 @@
 #define CLSI_HIGH(nw, k)          (clsi_state_variable((nw)->sp->s, (nw)->sp->guarded[k])->high)
 #define CLSI_OF_STATE(nw, i)      clsi_of_state((nw)->sp, i) /* CLSI_STATES or more for none */
 /* states from here on are temperatures whose unknowns are rates of their logarithms */
-#define CLSI_LOGARITHMIC(nw)     clsi_logarithmic((nw)->sp)
-#define CLSI_TOLERANCE(nw)       ((nw)->sp->options.tolerance)
-#define CLSI_MAX_ITERATIONS(nw)  ((nw)->sp->options.max_iterations)
-#define CLSI_HEATS(nw)           ((nw)->sp->scheme->carries && (nw)->sp->s->m)
-#define CLSI_COSTLY(nw)          (clsi_program_rest_length((nw)->sp->residual) > CLSI_COSTLY_LENGTH)
-#define CLSI_SPARSE(nw)          ((nw)->sp->lu != NULL)
-#define CLSI_ENTRIES(nw)         ((int)(nw)->sp->n_jacobian)
-#define CLSI_SPARSE_FACTOR(nw)   (clsi_sparse_lu_factor((nw)->sp->lu, (nw)->lu, (nw)->work_lu) != 0)
-#define CLSI_SPARSE_SOLVE(nw, b) clsi_sparse_lu_solve((nw)->sp->lu, (nw)->work_lu, b)
-#define CLSI_RUN_EARLY(nw)       clsi_run_early(nw)
+#define CLSI_LOGARITHMIC(nw)      clsi_logarithmic((nw)->sp)
+#define CLSI_TOLERANCE(nw)        ((nw)->sp->options.tolerance)
+#define CLSI_MAX_ITERATIONS(nw)   ((nw)->sp->options.max_iterations)
+#define CLSI_HEATS(nw)            ((nw)->sp->scheme->carries && (nw)->sp->s->m)
+#define CLSI_COSTLY(nw)           (clsi_program_rest_length((nw)->sp->residual) > CLSI_COSTLY_LENGTH)
+#define CLSI_SPARSE(nw)           ((nw)->sp->lu != NULL)
+#define CLSI_ENTRIES(nw)          ((int)(nw)->sp->n_jacobian)
+#define CLSI_SPARSE_FACTOR(nw, a) clsi_sparse_factor(nw, a)
+#define CLSI_SPARSE_SOLVE(nw, b)  clsi_sparse_solve(nw, b)
+#define CLSI_RUN_EARLY(nw)        clsi_run_early(nw)
 #define CLSI_RUN_GUARD(nw)                                                                         \
     clsi_program_late((nw)->sp->guard, (nw)->work_guard, (nw)->in, (nw)->guarded)
 #define CLSI_RUN_RESIDUAL_FIRST(nw, out)                                                           \
@@ -43,9 +43,17 @@
     clsi_program_rest((nw)->sp->residual, (nw)->work_residual, out)
 
 /* Loops over more than a few numbers (wide.c). */
-enum { CLSI_FEW = 16 };
 double clsi_wide_size(size_t n, const double *d, const double *scale);
 int clsi_wide_finite(size_t n, const double *x);
+void clsi_wide_least(const clsi_stepper *sp, const double *in, double *least);
+int clsi_wide_smooth(size_t n, const double *a, const double *b, const double *c, const double *d,
+                     const double *e, const double *f);
+#define CLSI_LEAST(nw)                                                                             \
+    (CLSI_UNKNOWNS(nw) > CLSI_FEW ? clsi_wide_least((nw)->sp, (nw)->in, (nw)->least)               \
+                                  : newton_least(nw, (nw)->in, (nw)->least))
+#define CLSI_SMOOTH(k, a)                                                                          \
+    ((k) > CLSI_FEW ? clsi_wide_smooth((size_t)(k), a, b, c, d, e, clsi_history_at(sim, sub, 5))   \
+                    : step_is_smooth(k, a))
 #define CLSI_FINITE(x, first, n)                                                                   \
     ((n) > CLSI_FEW ? clsi_wide_finite((size_t)(n), (x) + (first)) : newton_finite(x, first, n))
 #define CLSI_SIZE(nw, d)                                                                           \
@@ -59,6 +67,18 @@ static inline int clsi_of_state(const clsi_stepper *sp, int i) {
 
 static inline int clsi_logarithmic(const clsi_stepper *sp) {
     return (int)(sp->s->form->kind == CLSI_FORM_THERMAL ? sp->s->nq + sp->s->n : sp->nz);
+}
+
+static inline int clsi_sparse_factor(clsi_newton *nw, const double *a) {
+    if (nw->krylov.room) return clsi_krylov_factor(&nw->krylov, nw->sp->lu, a, nw->work_lu);
+    return clsi_sparse_lu_factor(nw->sp->lu, a, nw->work_lu) != 0;
+}
+
+static inline void clsi_sparse_solve(clsi_newton *nw, double *b) {
+    if (nw->krylov.room)
+        clsi_krylov_solve(&nw->krylov, nw->sp->lu, nw->work_lu, nw->scale, b);
+    else
+        clsi_sparse_lu_solve(nw->sp->lu, nw->work_lu, b);
 }
 
 /* The monitor has computed functions of the state already, if it is the one that was measured last. */
@@ -76,6 +96,9 @@ static inline void clsi_run_early(clsi_newton *nw) {
 
 #define CLSI_STATE_COUNT(sim) ((int)(sim)->n_state) /* with accounts: work, heat, ... */
 /* work and heat that came in so far; inputs over [t, t + h] into the base inputs */
+/* solutions of former steps; of many unknowns they are a ring, and none of them is moved */
+#define CLSI_AGE(k)                clsi_history_age(sim, sub, k) /* numbers to be moved */
+#define CLSI_PAST(i)               clsi_history_at(sim, sub, i)
 #define CLSI_RECEIVED(sim)         clsi_received((sim)->stepper->s, (sim)->state)
 #define CLSI_SET_INPUTS(sim, t, h) clsi_set_inputs(sim, t, h)
 #define CLSI_TIME(sim)             cls_simulator_time(sim)

@@ -202,7 +202,8 @@ static void get(const double *rows, size_t n, int lane, double *to) {
 static void enter(clsi_pack *p, int lane, const cls_simulator *from) {
     size_t k = (size_t)p->k;
     put(p->state, 2 * p->n, lane, from->state);
-    for (size_t i = 0; i < CLSI_HISTORY; i++) put(p->history[i], k, lane, from->history + i * k);
+    for (size_t i = 0; i < CLSI_HISTORY; i++)
+        put(p->history[i], k, lane, clsi_history_at(from, 0, (int)i));
     p->length[lane] = from->history_length[0];
     p->defect[lane] = from->defect;
     p->step_entropy[lane] = from->step_entropy;
@@ -214,6 +215,7 @@ static void enter(clsi_pack *p, int lane, const cls_simulator *from) {
 static void leave(const clsi_pack *p, int lane, cls_simulator *to) {
     size_t k = (size_t)p->k;
     get(p->state, 2 * p->n, lane, to->state);
+    to->history_newest[0] = 0;
     for (size_t i = 0; i < CLSI_HISTORY; i++) get(p->history[i], k, lane, to->history + i * k);
     to->history_length[0] = (int)p->length[lane];
     to->defect = p->defect[lane];

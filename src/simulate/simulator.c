@@ -97,8 +97,10 @@ static void carve_all(cls_simulator *sim, double *at) {
     nw->in = carve(&at, sp->n_base + k);
     nw->out = carve(&at, out);
     nw->trial_out = carve(&at, out);
-    nw->lu = carve(&at, sp->n_jacobian);
+    nw->lu = sp->lu ? NULL : carve(&at, sp->n_jacobian);
     nw->work_lu = sp->lu ? carve(&at, clsi_sparse_lu_size(sp->lu)) : NULL;
+    nw->krylov.price = sp->price;
+    nw->krylov.room = sp->price > 0 ? carve(&at, clsi_krylov_size(sp->lu)) : NULL;
     nw->d = carve(&at, k);
     nw->trial_d = carve(&at, k);
     nw->u = carve(&at, k);
@@ -141,11 +143,12 @@ static cls_status allocate(cls_simulator *sim, cls_error *error) {
     sim->n_kept = 2 * sim->n_state;
     sim->h = sp->options.h;
     sim->block = clsi_calloc(block_size(sim), sizeof(double));
-    sim->history_length = clsi_calloc(substeps(sp), sizeof *sim->history_length);
+    sim->history_length = clsi_calloc(2 * substeps(sp), sizeof *sim->history_length);
     sim->invariants = clsi_calloc(n_invariants, sizeof *sim->invariants);
     sim->newton.pivot = clsi_calloc(sp->n_unknowns, sizeof *sim->newton.pivot);
     if (!sim->block || !sim->history_length || !sim->invariants || !sim->newton.pivot)
         return clsi_no_memory(error);
+    sim->history_newest = sim->history_length + substeps(sp);
     carve_all(sim, sim->block);
     for (size_t i = 0; i < n_invariants; i++)
         sim->invariants[i].name = sp->s->raw.invariants[i].name;
@@ -353,6 +356,7 @@ cls_status cls_simulator_start(cls_simulator *sim, double time, const double *st
     memset(sim->history_length, 0, substeps(sp) * sizeof *sim->history_length);
     sim->newton.iterations = 0;
     sim->newton.max_iterations = 0;
+    sim->newton.krylov.known = 0;
     watch_start(sim);
     if (sp->scheme->estimate) clsi_adaptive_start(sim);
     if (sim->noise) clsi_langevin_start(sim);

@@ -4,6 +4,7 @@
 
 #include "simulate/stepper.h"
 
+enum { CLSI_FEW = 16 };    /* unknowns; more are in wide loops (host.h) and rings */
 enum { CLSI_HISTORY = 6 }; /* solutions kept for the predictor: five to extrapolate, one to check */
 
 /* What an adaptive scheme remembers between its internal steps (adaptive.c). */
@@ -48,8 +49,9 @@ struct cls_simulator {
     double *block;       /* everything below is carved from here */
     double *state;       /* (n_kept) */
     double *saved;       /* (max_halvings + 3, n_kept) states to return to */
-    double *history;     /* (substeps, CLSI_HISTORY, unknowns), newest first */
+    double *history;     /* (substeps, CLSI_HISTORY, unknowns), rings */
     int *history_length; /* (substeps) */
+    int *history_newest; /* (substeps) where the newest is; older ones follow */
     double *row_in, *monitor_out, *monitor_start, *next_out;
     clsi_newton newton;
     clsi_adaptive adaptive;
@@ -58,6 +60,21 @@ struct cls_simulator {
     cls_simulate_info info;
     cls_invariant_info *invariants;
 };
+
+/* The solution of a sub-step `age` steps ago. */
+static inline double *clsi_history_at(const cls_simulator *sim, int sub, int age) {
+    int at = sim->history_newest[sub] + age;
+    if (at >= CLSI_HISTORY) at -= CLSI_HISTORY;
+    return sim->history + ((size_t)sub * CLSI_HISTORY + (size_t)at) * sim->stepper->n_unknowns;
+}
+
+/* All are a step older, and the newest is to be written; the numbers that have to be moved for it. */
+static inline int clsi_history_age(cls_simulator *sim, int sub, int k) {
+    int *newest = &sim->history_newest[sub];
+    if (k <= CLSI_FEW) return CLSI_HISTORY * k;
+    *newest = *newest ? *newest - 1 : CLSI_HISTORY - 1;
+    return 0;
+}
 
 /* A simulator on a compiled step that somebody else owns. */
 cls_status clsi_simulator_attach(clsi_stepper *stepper, cls_simulator **out, cls_error *error);

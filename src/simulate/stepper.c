@@ -69,6 +69,8 @@ static cls_status compile_residual(compiler *c) {
         status = clsi_sparse_lu_create_fast(k, rows.start, rows.column, &sp->lu, c->error);
         if (status == CLS_OK) status = compile_rows(c, rows.node);
         if (status == CLS_OK) sp->work_size += clsi_sparse_lu_size(sp->lu);
+        if (status == CLS_OK && !sp->n_lifted) sp->price = clsi_krylov_price(sp->lu);
+        if (sp->price > 0) sp->work_size += clsi_krylov_size(sp->lu);
     } else {
         status = compile_rows(c, NULL);
     }

@@ -3,6 +3,7 @@
 #define CLSI_STEPPER_H
 
 #include "scheme/scheme.h"
+#include "simulate/krylov.h"
 #include "simulate/signal.h"
 #include <clausius/simulate.h>
 
@@ -31,6 +32,7 @@ typedef struct clsi_stepper {
     size_t n_lifted;      /* the last of the unknowns, see clsi_step */
     size_t n_jacobian;    /* entries of J in the residual program: k*k, or those of the pattern */
     struct clsi_sparse_lu *lu; /* of the pattern; NULL: J is dense */
+    double price;              /* of a factorisation, in solutions; 0: made every time (krylov.c) */
     struct clsi_bath *bath;    /* thermal noise; NULL: none (langevin.c) */
     int books;                 /* states are sums that keep what rounding takes (step.inc) */
     size_t work_size;          /* doubles of scratch that one motion needs for all programs */
@@ -107,6 +109,7 @@ typedef struct clsi_newton {
     double simplified; /* size of the update that the old Jacobian gives at the new point */
     int last_iterations, max_iterations;
     int careful; /* no update is taken for the last one before it is round-off */
+    clsi_krylov krylov;
 } clsi_newton;
 
 /* least[i] (n_unknowns): an update of unknown i below the tolerance times this changes the state by

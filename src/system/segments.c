@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 enum { LANES = CLSI_SEGMENTS };
+#define PARTLY 0x80000000u /* a target of which not all lanes have an entry */
 _Static_assert((int)LANES == (int)CLSI_VECTOR, "a segment is a lane");
 
 /* ---- tables ---- */
@@ -97,6 +98,9 @@ static void close_row(tables *t, size_t row) {
         }
         s->source[(to - 1) * LANES + e->lane] = e->source;
     }
+    for (size_t k = s->from[row]; k < to; k++)
+        for (size_t lane = 0; lane < LANES; lane++)
+            if (s->source[k * LANES + lane] >= t->lu->n_entries) s->target[k] |= PARTLY;
     s->first[row + 1] = at;
     s->from[row + 1] = to;
     t->n_columns = t->n_entries = 0;
@@ -224,11 +228,12 @@ typedef struct room {
     double *x;     /* (columns, LANES) */
     double
         *carry; /* (wide, 2 wide + full, LANES) separators as the segments before them leave them */
-    double *left;  /* (the same) ... and those behind them */
-    double *entry; /* the matrix, zero and one */
-    double *tail;  /* separators and border, as in sparse_lu.c ... */
-    double *one;   /* (n) ... a row of them, */
-    double *y;     /* (n) and a solution */
+    double *left;        /* (the same) ... and those behind them */
+    const double *entry; /* the matrix */
+    double *tail;        /* separators and border, as in sparse_lu.c ... */
+    double *one;         /* (n) ... a row of them, */
+    double *y;           /* (n) and a solution */
+    uint32_t n_entries;
 } room;
 
 static size_t columns_of(const clsi_segments *s) {
@@ -236,32 +241,31 @@ static size_t columns_of(const clsi_segments *s) {
 }
 
 /* In the order of `room`. */
-static void sizes_of(const clsi_sparse_lu *lu, size_t size[static 9]) {
+enum { PARTS = 8 };
+static void sizes_of(const clsi_sparse_lu *lu, size_t size[static PARTS]) {
     const clsi_segments *s = lu->segments;
     size_t walls = s->wide * (2 * s->wide + s->full) * LANES;
     size[0] = s->first[s->slots + 2 * s->wide] * LANES;
     size[1] = size[2] = columns_of(s) * LANES;
     size[3] = size[4] = walls;
-    size[5] = lu->n_entries + 2;
-    size[6] = lu->first[lu->n] - lu->first[s->inside];
-    size[7] = size[8] = lu->n;
+    size[5] = lu->first[lu->n] - lu->first[s->inside];
+    size[6] = size[7] = lu->n;
 }
 
 static room room_of(const clsi_sparse_lu *lu, double *work) {
-    size_t size[9], over = (uintptr_t)work % 64 / sizeof *work;
-    room r;
-    double **const parts[] = {&r.value, &r.row,  &r.x,   &r.carry, &r.left,
-                              &r.entry, &r.tail, &r.one, &r.y};
+    size_t size[PARTS], over = (uintptr_t)work % 64 / sizeof *work;
+    room r = {0};
+    double **const parts[] = {&r.value, &r.row, &r.x, &r.carry, &r.left, &r.tail, &r.one, &r.y};
     sizes_of(lu, size);
     if (over) work += LANES - over;
-    for (size_t k = 0; k < 9; work += size[k], k++) *parts[k] = work;
+    for (size_t k = 0; k < PARTS; work += size[k], k++) *parts[k] = work;
     return r;
 }
 
 size_t clsi_segments_size(const clsi_sparse_lu *lu) {
-    size_t size[9], sum = LANES;
+    size_t size[PARTS], sum = LANES;
     sizes_of(lu, size);
-    for (size_t k = 0; k < 9; k++) sum += size[k];
+    for (size_t k = 0; k < PARTS; k++) sum += size[k];
     return sum;
 }
 
@@ -279,11 +283,12 @@ typedef struct view {
     const uint32_t *column, *target, *source;
     double *value, *row;
     const double *entry;
+    uint32_t n_entries;
 } view;
 
 INLINE view view_of(const clsi_segments *s, const room *r) {
     return (view){s->first,  s->diagonal, s->from, s->column, s->target,
-                  s->source, r->value,    r->row,  r->entry};
+                  s->source, r->value,    r->row,  r->entry,  r->n_entries};
 }
 
 /* A row: what the matrix has there, and zero where it has nothing. */
@@ -291,10 +296,15 @@ INLINE void begin_row(view w, size_t i) {
     const vector zero = {0};
     for (size_t k = w.first[i], end = w.first[i + 1]; k < end; k++) put(w.row, w.column[k], zero);
     for (size_t k = w.from[i], end = w.from[i + 1]; k < end; k++) {
-        const uint32_t *f = w.source + k * LANES;
+        const uint32_t *f = w.source + k * LANES, target = w.target[k];
         const double *a = w.entry;
-        vector v = {a[f[0]], a[f[1]], a[f[2]], a[f[3]], a[f[4]], a[f[5]], a[f[6]], a[f[7]]};
-        put(w.row, w.target[k], v);
+        vector v;
+        if (target & PARTLY)
+            for (int lane = 0; lane < LANES; lane++)
+                v[lane] = f[lane] < w.n_entries ? a[f[lane]] : f[lane] - w.n_entries;
+        else
+            v = (vector){a[f[0]], a[f[1]], a[f[2]], a[f[3]], a[f[4]], a[f[5]], a[f[6]], a[f[7]]};
+        put(w.row, target & ~PARTLY, v);
     }
 }
 
@@ -421,9 +431,8 @@ static size_t factor_apart(const clsi_sparse_lu *lu, const room *r) {
 size_t clsi_segments_factor(const clsi_sparse_lu *lu, const double *a, double *work) {
     const clsi_segments *s = lu->segments;
     room r = room_of(lu, work);
-    memcpy(r.entry, a, lu->n_entries * sizeof *a);
-    r.entry[lu->n_entries] = 0;
-    r.entry[lu->n_entries + 1] = 1;
+    r.entry = a;
+    r.n_entries = (uint32_t)lu->n_entries;
     if (factor_inside(s, &r)) {
         factor_walls(s, &r);
         return factor_apart(lu, &r);

@@ -20,7 +20,7 @@ typedef struct clsi_segments {
     size_t *first, *diagonal; /* (rows + 1), (rows): as in clsi_sparse_lu; only L of separators */
     uint32_t *column;
     size_t *from;      /* (rows + 1) entries of the matrix: */
-    uint32_t *target;  /* column ... */
+    uint32_t *target;  /* column, with a mark where not all lanes have an entry ... */
     uint32_t *source;  /* (LANES each) ... and which entry; n_entries: zero, n_entries + 1: one */
     uint32_t *unknown; /* (slots, LANES) or CLSI_NOTHING */
     uint32_t *at;      /* with a border: where an entry of L and U of the inside is, in lanes */
