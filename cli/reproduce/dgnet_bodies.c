@@ -38,7 +38,7 @@ static const struct {
           "hamiltonian H = unknown of r, k, w\n" TAIL,
      "given: rotation and translation change nothing", "<=8.1e-5"},
     {"H(q, p)", HEAD "hamiltonian H = unknown of x1, x2, y1, y2, p.x1, p.x2, p.y1, p.y2\n" TAIL,
-     "given: q' = H_p, p' = -H_q; as DGNet", NULL},
+     "given: q' = H_p, p' = -H_q; as DGNet", "<=8.1e-5"},
 };
 enum { n_ways = sizeof ways / sizeof *ways };
 
@@ -154,6 +154,8 @@ const cli_item cli_dgnet_bodies = {
             "(SRNN has\n"
             "4.04e-5). In every orbit the second body is opposite to the first: H(q, p) is seen on "
             "four of\n"
-            "its eight dimensions. The last row (not with --quick) is given as little as DGNet.\n",
+            "its eight dimensions. The last row (not with --quick) is given as little as DGNet; "
+            "that turning\n"
+            "changes nothing is found by the learner, in validation.\n",
     .run = run,
 };

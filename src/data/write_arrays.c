@@ -4,7 +4,7 @@
  * A column stands in one piece there, rows come one after the other. How many rows will come is told first, so every
  * array has its place in the file before the first row; rows are gathered in one block, and a full block goes, array by
  * array, to where it belongs. Memory does not grow with the rows, every byte is written once. libhdf5 makes
- * a file with its datasets empty and says where they lie; it is not there any more when rows come.
+ * a file with its datasets empty, in a child process, and says where they lie.
  *
  * Notes are the member notes.txt of an NPZ archive, lines `key: value`, and text attributes of the root of
  * an HDF5 file; both are read back. */
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #ifdef CLSI_HAVE_HDF5
 #include <hdf5.h>
@@ -39,6 +40,7 @@ struct clsi_array_file {
     clsi_text notes; /* of NPZ */
     clsi_zip zip;
     uint64_t rows, done;
+    int failed;          /* something could not be written */
     size_t most, filled; /* rows of the block */
     double *block, *part;
 };
@@ -80,8 +82,9 @@ static cls_status make_pieces(clsi_array_file *f, const cls_table *t, clsi_text 
 /* Bytes behind those of the array that are there. */
 static void put_bytes(clsi_array_file *f, piece *x, const void *data, size_t n) {
     if (!n) return;
-    fseeko(f->file->stream, (off_t)x->at, SEEK_SET);
-    fwrite(data, 1, n, f->file->stream); /* errors: write_block, the commit */
+    if (fseeko(f->file->stream, (off_t)x->at, SEEK_SET) != 0 ||
+        fwrite(data, 1, n, f->file->stream) != n)
+        f->failed = 1;
     x->at += n;
 }
 
@@ -243,11 +246,28 @@ static int copy_around(clsi_array_file *f, int from) {
     return end > 0;
 }
 
-/* A file of its size may be there: what libhdf5 is refused while it closes, it does not survive. */
-static int may_be(const clsi_array_file *f, int file) {
-    uint64_t around = 65536 + 4096 * (uint64_t)f->n + f->notes.length;
-    uint64_t size = f->rows * f->n_columns * sizeof(double) + around;
-    return ftruncate(file, (off_t)size) == 0 && ftruncate(file, 0) == 0;
+/* libhdf5 does not survive everything that can fail (no memory, no room while it closes): a child makes
+ * the file and says where the numbers go. */
+static int fill_in_child(clsi_array_file *f, const cls_table *t, const char *arrays,
+                         const char *path) {
+    int ends[2], fine = 1, how = 0;
+    if (pipe(ends) != 0) return 0;
+    pid_t child = fork();
+    if (child == 0) {
+        fine = fill_file(f, t, arrays, path);
+        for (size_t i = 0; i < f->n && fine; i++)
+            fine = write(ends[1], &f->pieces[i].at, sizeof f->pieces[i].at) ==
+                   (ssize_t)sizeof f->pieces[i].at;
+        _exit(fine ? 0 : 1);
+    }
+    close(ends[1]);
+    for (size_t i = 0; i < f->n && fine; i++) /* so few bytes come whole */
+        fine = read(ends[0], &f->pieces[i].at, sizeof f->pieces[i].at) ==
+               (ssize_t)sizeof f->pieces[i].at;
+    close(ends[0]);
+    while (child > 0 && waitpid(child, &how, 0) < 0)
+        if (errno != EINTR) break;
+    return fine && child > 0 && WIFEXITED(how) && WEXITSTATUS(how) == 0;
 }
 
 /* libhdf5 wants a name: a file of holes beside the one that has none. */
@@ -257,14 +277,11 @@ static cls_status lay_out_hdf5(clsi_array_file *f, const cls_table *t, const cha
     clsi_text_printf(&path, "%s.tmp-%ld-h5", f->file->path, (long)getpid());
     if (path.failed) return clsi_no_memory(error);
     int from = open(path.data, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    int can = from >= 0 && may_be(f, from), reason = errno;
-    int fine = can && fill_file(f, t, arrays, path.data) && copy_around(f, from);
+    int fine = from >= 0 && fill_in_child(f, t, arrays, path.data) && copy_around(f, from);
     if (from >= 0) close(from);
-    if (!can && from >= 0) unlink(path.data);
+    if (from >= 0) unlink(path.data); /* where the child has not come so far */
     clsi_text_clear(&path);
     if (fine) return CLS_OK;
-    if (!can)
-        return clsi_fail(error, CLS_IO, "%s: cannot write: %s", f->file->path, strerror(reason));
     return clsi_fail(error, CLS_IO,
                      "%s: cannot write: libhdf5 makes no file of these columns: is there room, is "
                      "each name one that HDF5 takes?",
@@ -289,7 +306,7 @@ static cls_status write_block(clsi_array_file *f, cls_error *error) {
         f->saver->put(f, x, f->part, f->filled * x->n * sizeof(double));
     }
     f->filled = 0;
-    if (!ferror(f->file->stream)) return CLS_OK;
+    if (!f->failed && !ferror(f->file->stream)) return CLS_OK;
     return clsi_fail(error, CLS_IO, "%s: cannot write: %s", f->file->path, strerror(errno));
 }
 

@@ -174,6 +174,12 @@ static ssize_t put(void *cookie, const char *bytes, size_t n) {
     return write(fd, bytes, n);
 }
 
+static int go(void *cookie, off64_t *offset, int whence) {
+    off64_t to = lseek64((int)(intptr_t)cookie, *offset, whence);
+    if (to >= 0) *offset = to;
+    return to >= 0 ? 0 : -1;
+}
+
 static int shut(void *cookie) {
     int fd = (int)(intptr_t)cookie;
     for (int i = 0; i < 64; i++)
@@ -186,8 +192,9 @@ FILE *fdopen(int fd, const char *mode) {
     if (!active || (kind != WRITE && kind != SHORT) || *mode != 'w') return real(fd, mode);
     for (int i = 0; i < 64; i++) {
         if (stream_of[i]) continue;
-        stream_of[i] = fopencookie((void *)(intptr_t)fd, mode,
-                                   (cookie_io_functions_t){.write = put, .close = shut});
+        stream_of[i] =
+            fopencookie((void *)(intptr_t)fd, mode,
+                        (cookie_io_functions_t){.write = put, .seek = go, .close = shut});
         stream_fd[i] = fd;
         return stream_of[i];
     }

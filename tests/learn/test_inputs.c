@@ -157,9 +157,52 @@ static void tied_inputs_are_combined(void **unused) {
     cls_system_free(&two);
 }
 
+/* Energies of four inputs with less in them, and one that has all of them: masses that depend on places. */
+static void energies_are_split_or_isotropic_where_they_are(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *energy, *spec;
+        size_t inputs;
+    } cases[] = {
+        {"(p.x^2 + 2*p.y^2)/2 - 3*cos(x - 2*y) - cos(y)", "split 2 2 2", 4},
+        {"(p.x^2 + p.y^2)/2 + 2*sqrt(1 + 3*(x^2 + y^2))", "split 1 1 1", 2},
+        {"p.x^2/(2 + cos(x)) + p.y^2/2 - 3*cos(x - 2*y) - cos(y)", "chebyshev(", 4},
+    };
+    static const range start[] = {
+        {"x", -1, 1}, {"y", -1, 1}, {"p.x", -0.5, 0.5}, {"p.y", -0.5, 0.5}};
+    for (size_t i = 0; i < 3; i++) {
+        char text[256];
+        cls_error e;
+        cls_system *s;
+        snprintf(text, sizeof text,
+                 "coordinate x, y\nhamiltonian H = %s\nstart x = 1, y = 0, p.x = 0, p.y = 0\n"
+                 "step 0.05\n",
+                 cases[i].energy);
+        if (cls_system_parse(text, "energy", NULL, &s, &e)) fail_msg("%s", e.message);
+        cls_table *t = make_data(s, 4, start, 12, 40, 0.05, 3);
+        const cls_table *data = t;
+        const char *name = "made here", *part = "H";
+        cls_model *m;
+        cls_learn_info info;
+        cls_learn_options o = cls_learn_defaults();
+        o.n_unknown = 1;
+        o.unknown = &part;
+        if (cls_learn(s, NULL, 1, &data, &name, &o, &m, &info, &e)) fail_msg("%s", e.message);
+        print_message("%s: %s, %s\n", cases[i].energy, m->learned[0].field->spec, info.notes);
+        assert_non_null(strstr(m->learned[0].field->spec, cases[i].spec));
+        assert_true(!strstr(m->learned[0].field->spec, "split") == (i == 2));
+        assert_int_equal(m->learned[0].d, cases[i].inputs);
+        cls_learn_report_free(&info.report);
+        cls_model_free(&m);
+        cls_table_free(&t);
+        cls_system_free(&s);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(inputs_are_those_of_the_formula),
-                                       cmocka_unit_test(frictions_stay_where_they_are),
-                                       cmocka_unit_test(tied_inputs_are_combined)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inputs_are_those_of_the_formula),
+        cmocka_unit_test(frictions_stay_where_they_are), cmocka_unit_test(tied_inputs_are_combined),
+        cmocka_unit_test(energies_are_split_or_isotropic_where_they_are)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
