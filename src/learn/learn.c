@@ -156,7 +156,10 @@ static cls_status solve_stream(clsi_learner *w, clsi_stream *stream) {
 static int is_lacking(const clsi_learner *w, size_t n_tables, const cls_table *const *tables,
                       int only) {
     const cls_system *s = w->system;
-    if (s->formalism == CLS_LAGRANGIAN || s->has_operator || s->has_entropy) return 0;
+    if (s->has_operator || s->has_entropy) return 0;
+    /* of lagrangians positions are enough, by other means */
+    for (size_t i = 0; i < s->nq && s->formalism == CLS_LAGRANGIAN; i++)
+        if (cls_table_find(tables[0], s->coordinate[i].name) >= 0) return 0;
     if (w->o->loss && strcmp(w->o->loss, "multiple-shooting") != 0) return 0;
     if (w->o->scheme || w->o->optimizer || !clsi_lacks_states(s, n_tables, tables)) return 0;
     return !only || clsi_has_heat_column(s, n_tables, tables);

@@ -35,8 +35,8 @@ int clsi_learner_is_noisy(const clsi_learner *w) {
     const clsi_points *p = w->points;
     int wanted = w->o->loss && strcmp(w->o->loss, "multiple-shooting") == 0;
     if (wanted) return 1;
-    if (w->o->loss || is_told(w->o) || p->intervals || s->formalism == CLS_LAGRANGIAN ||
-        s->n_anchors || s->nu)
+    if (w->o->loss || is_told(w->o) || p->intervals ||
+        (s->formalism == CLS_LAGRANGIAN && !clsi_noisy_lacks(p)) || s->n_anchors || s->nu)
         return 0;
     for (size_t i = 0; i < w->o->n_unknown; i++) { /* networks have no terms to choose from */
         const char *spec = w->o->field;

@@ -243,10 +243,36 @@ static int is_worse(const recipe_work *k) {
 }
 
 /* Windows of so many rows, fitted; twice, with scales between. */
+/* Which window has no value, and where it begins. */
+static void blame(const recipe_work *k) {
+    clsi_multiple *m = k->m;
+    clsi_arrow a;
+    clsi_multiple_problem(m, 2, &a);
+    for (size_t w = 0; w < m->n_pieces && m->system; w++) {
+        double *r = clsi_calloc(a.rows(a.context, w) + 1, sizeof *r), sum = 0;
+        int fine = r && a.windows(a.context, w, 1, k->r->theta, m->x + w * m->nz, &r, NULL);
+        for (size_t i = 0; fine && i < a.rows(a.context, w); i++) sum += r[i];
+        free(r);
+        if (!r || (fine && isfinite(sum))) continue;
+        clsi_text t = {0};
+        for (size_t e = 0; e < m->nz; e++)
+            clsi_text_printf(&t, "%s%s = %.4g", e ? ", " : "", clsi_point_name(m->system, e),
+                             m->x[w * m->nz + e]);
+        (void)clsi_fail(k->error, CLS_NUMERIC,
+                        "the equations have no finite value in the rows from time %.6g on, which "
+                        "begin with %.200s: a root or a logarithm of something negative? Values "
+                        "near its end scatter beyond it by noise; write what is meant there, such "
+                        "as sqrt(softplus(h)) or sqrt(softabs(h, 0.001)), or leave these rows out",
+                        m->data->time[m->piece[w].first], t.data ? t.data : "");
+        clsi_text_clear(&t);
+        return;
+    }
+}
+
 static cls_status run_stage(recipe_work *k, size_t rows, size_t iterations) {
     cls_status status = clsi_multiple_plan(k->m, rows, k->r->theta, k->error);
     if (status == CLS_OK && cut_long(k, k->r->theta) < 0) status = clsi_no_memory(k->error);
-    if (status == CLS_OK) status = minimize(k, iterations, ENOUGH);
+    if (status == CLS_OK && (status = minimize(k, iterations, ENOUGH)) == CLS_NUMERIC) blame(k);
     if (status == CLS_OK && !set_scales(k))
         status = clsi_fail(k->error, CLS_NUMERIC, "the fitted motion cannot be simulated");
     k->r->stages++;

@@ -368,3 +368,102 @@ cls_status clsi_terms_choose(const clsi_terms_choice *c, unsigned char *keep, do
     free(kept);
     return CLS_OK;
 }
+
+/* ---- fits beside the one that was chosen ---- */
+
+typedef struct neighbours {
+    const clsi_terms_choice *c;
+    const double *scale;
+    double *M, *base; /* swept over what is kept; (P) the coefficients there */
+    unsigned char *swept;
+    size_t n, room;
+    double *direction, *gain; /* (room, P), (room) */
+} neighbours;
+
+static const double FAR = -12; /* a gain below it weighs less than a hundredth of a percent */
+
+static void take_neighbour(neighbours *s, double gain) {
+    size_t P = s->c->P;
+    if (!(gain > FAR) || s->n == s->room) return;
+    double *to = s->direction + s->n * P;
+    for (size_t i = 0; i < P; i++)
+        to[i] = (s->swept[i] ? s->M[i * (P + 1) + P] * s->scale[i] : 0) - s->base[i];
+    s->gain[s->n++] = gain;
+}
+
+static void turn(neighbours *s, size_t k) {
+    sweep(s->c->P + 1, s->M, k);
+    s->swept[k] = !s->swept[k];
+}
+
+/* b^2/own: what term k explains, or would. */
+static double worth_of(const neighbours *s, size_t k) {
+    size_t n = s->c->P + 1;
+    double own = s->M[k * n + k], b = s->M[k * n + s->c->P];
+    return own > COPY || s->swept[k] ? b * b / own : 0;
+}
+
+/* Each of the open terms beside what is swept, where `gain` is what it has already, without its price. */
+static void add_each(neighbours *s, const unsigned char *open, double gain, double memory,
+                     const double *price, double added) {
+    for (size_t k = 0; k < s->c->P; k++) {
+        double worth = open[k] && !s->swept[k] ? worth_of(s, k) : 0;
+        double all = gain + worth / memory - (price ? price[k] : added);
+        if (!(worth > 0) || !(all > FAR)) continue;
+        turn(s, k);
+        take_neighbour(s, all);
+        turn(s, k);
+    }
+}
+
+static void weigh(neighbours *s) {
+    size_t P = s->c->P;
+    double sum = 1;
+    for (size_t i = 0; i < s->n; i++) sum += exp(fmin(s->gain[i], 100) / 2);
+    for (size_t i = 0; i < s->n; i++) {
+        double root = sqrt(exp(fmin(s->gain[i], 100) / 2) / sum);
+        for (size_t j = 0; j < P; j++) s->direction[i * P + j] *= root;
+    }
+}
+
+cls_status clsi_terms_neighbours(const clsi_terms_choice *c, const unsigned char *keep,
+                                 const unsigned char *open, double added, double memory, size_t *n,
+                                 double **direction, cls_error *error) {
+    enum { MOST = 400 };
+    size_t P = c->P, width = P + 1;
+    neighbours s = {.c = c, .room = MOST};
+    s.M = clsi_calloc(width * width + 2 * P + MOST, sizeof *s.M);
+    s.swept = clsi_calloc(P + 1, 1);
+    s.direction = clsi_calloc(MOST * P + 1, sizeof *s.direction);
+    *n = 0;
+    *direction = NULL;
+    if (!s.M || !s.swept || !s.direction) {
+        free(s.M);
+        free(s.swept);
+        free(s.direction);
+        return clsi_no_memory(error);
+    }
+    double *scale = s.M + width * width;
+    s.scale = scale;
+    s.base = scale + P;
+    s.gain = s.base + P;
+    make_matrix(c, s.M, scale);
+    for (size_t k = 0; k < P; k++)
+        if (keep[k] && s.M[k * width + k] > COPY) turn(&s, k);
+    for (size_t k = 0; k < P; k++) s.base[k] = s.swept[k] ? s.M[k * width + P] * scale[k] : 0;
+    add_each(&s, open, 0, memory, NULL, added);
+    for (size_t k = 0; k < P; k++) {
+        if (!s.swept[k] || c->locked[k]) continue;
+        double gain = c->price[k] - worth_of(&s, k) / memory;
+        turn(&s, k);
+        take_neighbour(&s, gain);
+        add_each(&s, open, gain, memory, c->price, 0);
+        turn(&s, k);
+    }
+    weigh(&s);
+    *n = s.n;
+    *direction = s.direction;
+    free(s.M);
+    free(s.swept);
+    return CLS_OK;
+}

@@ -45,4 +45,11 @@ typedef struct clsi_terms_choice {
 cls_status clsi_terms_choose(const clsi_terms_choice *c, unsigned char *keep, double *found,
                              size_t *moves, cls_error *error);
 
+/* Fits with one term more (of those with open[k] = 1), one less, or one for another, beside the one that was
+ * kept: what each is off from it over all coefficients, times the root of its weight (dropped.c): n rows of P,
+ * the caller's. memory: of the noise, by which gains are divided. */
+cls_status clsi_terms_neighbours(const clsi_terms_choice *c, const unsigned char *keep,
+                                 const unsigned char *open, double added, double memory, size_t *n,
+                                 double **direction, cls_error *error);
+
 #endif

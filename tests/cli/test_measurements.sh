@@ -489,6 +489,65 @@ test_a_worse_fit_is_a_failure() {
     expect_stderr 'fits worse .* than what the search began with'
 }
 
+# a lagrangian whose potential nobody knows, seen through an output alone
+test_lagrangians_through_outputs() {
+    cat >seen.clausius <<'END'
+coordinate q
+part V of q = unknown
+lagrangian v.q^2/2 - V
+output y [mm] = 3 + 2*q
+start q = 1, v.q = 0
+step 0.05
+until 20
+END
+    sed 's|part V of q = unknown|let V = q^2/2 + q^4/4|' seen.clausius >truth.clausius
+    "$CLAUSIUS" simulate truth.clausius --scheme bdf --quiet -o all.csv
+    awk -F, '/^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; n = 1; print "time,y [cm]"; next }
+        { print $at["time"] "," $at["y"]/10 }' all.csv >some.csv
+    run "$CLAUSIUS" learn seen.clausius some.csv --json -o m.safetensors
+    expect_ok
+    expect_json '"no column says q, v.q" in d["report"]["choice"] and d["report"]["channels"][0]["run"] < 1e-4'
+    run "$CLAUSIUS" compare m.safetensors all.csv --columns q --tolerance 0.02
+    expect_ok
+    printf 'time,foo\n0,1\n1,2\n2,3\n3,4\n4,5\n5,6\n' >other.csv
+    run "$CLAUSIUS" learn seen.clausius other.csv -o m.safetensors
+    expect_exit 3
+    expect_stderr 'no column'
+}
+
+# times spread by their logarithms are no gaps, empty cells are: a body cools, a cell of it was not read
+test_logarithmic_times_and_empty_cells() {
+    cat >cool.clausius <<'END'
+temperature T [K]
+reservoir Tr [K] = 290
+parameter C = 2, k = unknown near 1 in (0, 10)
+thermal lagrangian C*T*(log(T) - 1)
+heat exchange T <-> Tr: k
+start T = 350
+END
+    awk 'BEGIN { print "time,T [degC]"; for (i = 0; i < 100; i++) { t = 0.001*10^(i/25); printf "%.6g,", t; if (i % 10 != 3) printf "%.3f", 16.85 + 60*exp(-t/4); print "" } }' >log.csv
+    run "$CLAUSIUS" learn cool.clausius log.csv --test 0 --json -o m.safetensors
+    expect_ok
+    expect_json 'abs(d["report"]["parameters"][0]["value"] - 0.5) < 1e-3 and "cut" not in d["report"]["notes"]'
+    run "$CLAUSIUS" learn cool.clausius log.csv --missing refuse -o m.safetensors
+    expect_exit 3
+    expect_stderr 'missing keep'
+}
+
+# a tank that runs dry: its level scatters below zero, where there is no root
+test_where_equations_have_no_value() {
+    cat >tank.clausius <<'END'
+input u [%]
+parameter kp = unknown near 1e-4 in (0, 1), c = unknown near 0.01 in (0, 10)
+ode h' = kp*u - c*sqrt(h)
+start h = 0.1
+END
+    awk 'BEGIN { print "time,h,u"; for (i = 0; i < 60; i++) print i "," (i < 20 ? 0.1*(1 - i/20)^2 : (i % 2 ? 1 : -1)*0.001) ",0" }' >dry.csv
+    run "$CLAUSIUS" learn tank.clausius dry.csv -o m.safetensors
+    expect_exit 6
+    expect_stderr 'no finite value in the rows from time [0-9.]+ on, which begin with h = -0\.'
+}
+
 # one solve, linear in its constant, that a condition of the file keeps from the data
 test_a_worse_solve_is_a_failure() {
     damped q,v.q,T
