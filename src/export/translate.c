@@ -358,8 +358,12 @@ static void put_pointer(translator *tr, size_t from, size_t to) {
     size_t plus = from;
     for (; plus < to && !is(at(tr, plus), "+"); plus++)
         if (is(at(tr, plus), "(") || is(at(tr, plus), "[")) plus = closing(tr, plus);
-    put_range(tr, from, plus);
-    if (plus == to) return;
+    if (plus == to) {
+        put_range(tr, from, plus);
+        return;
+    }
+    put_range(tr, from, plus - 1);
+    put_name(tr->out, at(tr, plus - 1)); /* of `keep + n` only the name: the sum is made here */
     clsi_text_append(tr->out, ".subarray(");
     put_range(tr, plus + 1, to);
     clsi_text_append(tr->out, ")");
