@@ -108,7 +108,7 @@ static int take_inputs(PyObject *o, motion *m, core_array *time, core_array *val
         core_array_release(time);
         return 0;
     }
-    m->hold = PyUnicode_AsUTF8(PyTuple_GetItem(o, 2)); /* lives as long as the tuple */
+    m->hold = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(o, 2), NULL); /* lives as long as the tuple */
     if (!m->hold) return 0;
     m->n_inputs = (size_t)time->n;
     m->input_time = time->data;

@@ -77,6 +77,9 @@ void clsi_array_file_free(clsi_array_file **file); /* the file itself stays */
 /* By the ending of the path; *out NULL: it is CSV. */
 cls_status clsi_saver_find(const char *path, const clsi_saver **out, cls_error *error);
 
+/* work(context, to) in a child process, which writes n bytes to `to`: 1 when it returned 1 and they are in
+ * `answer`. */
+int clsi_child_does(int (*work)(void *context, int to), void *context, size_t n, void *answer);
 extern const clsi_format clsi_child; /* recognises which of them by the first bytes */
 /* 1 when the first bytes of the file are those of one of them. */
 int clsi_is_array_file(const char *path);

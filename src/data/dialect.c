@@ -136,7 +136,8 @@ static int is_unit_row(const char *s, const char *stop, char separator) {
 
 static int is_bracket_unit(char *open, char *close) {
     clsi_unit_meaning meaning;
-    if (*open == '[' && *close == ']') return 1;
+    if (*open == '[' && *close == ']') /* no brackets inside: what is left would be read so again */
+        return strcspn(open + 1, "[]") == (size_t)(close - open - 1);
     if (*open != '(' || *close != ')') return 0;
     *close = 0;
     int known = clsi_unit_read(open + 1, &meaning) || !strcmp(open + 1, "-");

@@ -248,26 +248,30 @@ static int copy_around(clsi_array_file *f, int from) {
 
 /* libhdf5 does not survive everything that can fail (no memory, no room while it closes): a child makes
  * the file and says where the numbers go. */
+typedef struct layout {
+    clsi_array_file *f;
+    const cls_table *t;
+    const char *arrays, *path;
+} layout;
+
+static int lay_out(void *context, int to) {
+    const layout *l = context;
+    int fine = fill_file(l->f, l->t, l->arrays, l->path);
+    for (size_t i = 0; i < l->f->n && fine; i++) {
+        const uint64_t at = l->f->pieces[i].at;
+        fine = write(to, &at, sizeof at) == (ssize_t)sizeof at;
+    }
+    return fine;
+}
+
 static int fill_in_child(clsi_array_file *f, const cls_table *t, const char *arrays,
                          const char *path) {
-    int ends[2], fine = 1, how = 0;
-    if (pipe(ends) != 0) return 0;
-    pid_t child = fork();
-    if (child == 0) {
-        fine = fill_file(f, t, arrays, path);
-        for (size_t i = 0; i < f->n && fine; i++)
-            fine = write(ends[1], &f->pieces[i].at, sizeof f->pieces[i].at) ==
-                   (ssize_t)sizeof f->pieces[i].at;
-        _exit(fine ? 0 : 1);
-    }
-    close(ends[1]);
-    for (size_t i = 0; i < f->n && fine; i++) /* so few bytes come whole */
-        fine = read(ends[0], &f->pieces[i].at, sizeof f->pieces[i].at) ==
-               (ssize_t)sizeof f->pieces[i].at;
-    close(ends[0]);
-    while (child > 0 && waitpid(child, &how, 0) < 0)
-        if (errno != EINTR) break;
-    return fine && child > 0 && WIFEXITED(how) && WEXITSTATUS(how) == 0;
+    layout l = {f, t, arrays, path};
+    uint64_t *at = clsi_calloc(f->n + 1, sizeof *at);
+    int fine = at && clsi_child_does(lay_out, &l, f->n * sizeof *at, at);
+    for (size_t i = 0; i < f->n && fine; i++) f->pieces[i].at = at[i];
+    free(at);
+    return fine;
 }
 
 /* libhdf5 wants a name: a file of holes beside the one that has none. */

@@ -89,7 +89,8 @@ static cls_status compile(clsi_samples *a, cls_error *error) {
         memcpy(in, st->z0, a->nz * sizeof *in);
         in[a->nz] = st->t;
         if (s->nu) memcpy(in + a->nz + 1, st->u0, s->nu * sizeof *in);
-        status = fill_outputs(a, clsi_point_start(st), out, error);
+        clsi_point *start = clsi_point_start(st);
+        status = st->exhausted ? clsi_no_memory(error) : fill_outputs(a, start, out, error);
     }
     if (status == CLS_OK)
         status =

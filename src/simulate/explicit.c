@@ -137,7 +137,7 @@ static int choose(elimination *e) {
 static cls_status eliminate(elimination *e, clsi_step *st) {
     const clsi_point *pt = clsi_point_start(st);
     size_t nz = st->nz;
-    cls_node *y = clsi_calloc(nz, sizeof *y);
+    cls_node *y = st->exhausted ? NULL : clsi_calloc(nz, sizeof *y);
     if (!y) return CLS_MEMORY;
     clsi_point_rates(st, pt, y, e->right);
     cls_status status = clsi_sparse_jacobian(st->g, nz, y, nz, st->z0, &e->M);

@@ -22,7 +22,7 @@ static cls_status defects(clsi_step *st, const cls_node *dot, cls_node *out) {
     cls_graph *g = st->g;
     size_t nz = st->nz;
     clsi_point *pt = clsi_point_start(st);
-    cls_node *y = clsi_calloc(2 * nz + nz * nz, sizeof *y);
+    cls_node *y = st->exhausted ? NULL : clsi_calloc(2 * nz + nz * nz, sizeof *y);
     if (!y) return CLS_MEMORY;
     cls_node *rate = y + nz, *slope = rate + nz;
     clsi_point_rates(st, pt, y, rate);

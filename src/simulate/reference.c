@@ -165,7 +165,10 @@ static cls_status compile(clsi_reference *r, clsi_step *st, cls_error *error) {
     size_t nz = r->nz, all = r->n_state;
     clsi_point *pt = clsi_point_start(st);
     cls_node *block = clsi_calloc(all + 2 * nz + 1 + r->nu, sizeof *block);
-    if (!block) return clsi_no_memory(error);
+    if (!block || st->exhausted) {
+        free(block);
+        return clsi_no_memory(error);
+    }
     parts p = {block, block + all, block + all + nz, all, nz + 1 + r->nu};
     clsi_point_rates(st, pt, p.y, p.rate);
     for (size_t k = 0; k < r->n_accounts; k++)
