@@ -207,6 +207,7 @@ static void note_terms(clsi_noisy *k, size_t rows) {
 static cls_status grow(clsi_noisy *k, unsigned char *keep, double *full) {
     size_t rows = clsi_recipe_first(k->multiple), most = clsi_recipe_longest(k->multiple);
     cls_status status = clsi_noisy_settle(k, rows);
+    k->misfit = 0;
     while (status == CLS_OK) {
         note_terms(k, rows);
         if (rows >= most || clsi_noisy_is_over(k)) break;
@@ -221,6 +222,7 @@ static cls_status grow(clsi_noisy *k, unsigned char *keep, double *full) {
                              status == CLS_OK ? "leave more than noise, whatever the terms"
                                               : "cannot be simulated",
                              rows);
+            k->misfit = 1;
             status = go_back(k, keep, full, rows);
             break;
         }
@@ -267,32 +269,42 @@ static cls_status find_terms(clsi_noisy *k) {
     return status;
 }
 
+static cls_status begin(clsi_noisy *k) {
+    cls_status status = k->blind ? start_blind(k) : start(k);
+    if (status != CLS_NUMERIC || !k->blind) return status;
+    k->implicit = 1; /* explicit steps are not for everything */
+    return start_blind(k);
+}
+
+/* Terms of energies may be more than potentials. */
+static cls_status begin_moving(clsi_noisy *k) {
+    k->still = k->implicit = 0;
+    clsi_noisy_begin(k, 2, 1);
+    memset(k->full, 0, k->P * sizeof *k->full);
+    return begin(k);
+}
+
 /* Terms of energies are potentials first: what they say about masses and heat capacities beside the known
  * ones is tried where potentials leave more than noise, and stays where it explains more. */
 static cls_status find_all_terms(clsi_noisy *k) {
     size_t P = k->P + k->Q;
     cls_status status = find_terms(k);
-    if (!k->still || clsi_noisy_is_over(k) || !(status == CLS_NUMERIC || (!status && is_lost(k))))
-        return status;
+    int there = status == CLS_OK, enough = there && !is_lost(k) && !k->misfit;
+    if (!k->still || enough || status == CLS_MEMORY || clsi_noisy_is_over(k)) return status;
     unsigned char *keep = clsi_calloc(P + 1, 1);
     double *full = clsi_calloc(P + 1, sizeof *full), before = k->recipe.loss;
     size_t rows = k->recipe.window;
-    if (!keep || !full) {
-        status = clsi_no_memory(k->w->error);
-    } else {
-        int there = status == CLS_OK;
+    status = keep && full ? CLS_OK : clsi_no_memory(k->w->error);
+    if (status == CLS_OK) {
         memcpy(keep, k->keep, P);
         memcpy(full, k->full, P * sizeof *full);
         clsi_text_printf(&k->recipe.notes, "as potentials, the terms of the energy leave more than "
                                            "noise: of velocities and temperatures too\n");
-        k->still = 0;
-        k->implicit = 0;
-        clsi_noisy_begin(k, 2, 1);
-        memset(k->full, 0, k->P * sizeof *full);
-        status = k->blind ? start_blind(k) : start(k);
+        status = begin_moving(k);
         if (status == CLS_OK) status = find_terms(k);
-        if (there && status != CLS_MEMORY && (status || (is_lost(k) && !(k->recipe.loss < before))))
-            status = go_back(k, keep, full, rows);
+        int worse = status || (k->misfit && k->recipe.window < rows) ||
+                    (is_lost(k) && !(k->recipe.loss < before));
+        if (there && worse && status != CLS_MEMORY) status = go_back(k, keep, full, rows);
     }
     free(keep);
     free(full);
@@ -430,11 +442,9 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
     w->taken = "multiple-shooting";
     clsi_loss_curve_clear(&w->curve);
     k->recipe.curve = &w->curve;
-    status = k->blind ? start_blind(k) : start(k);
-    if (status == CLS_NUMERIC && k->blind) { /* explicit steps are not for everything */
-        k->implicit = 1;
-        status = start_blind(k);
-    }
+    status = begin(k);
+    if (status && status != CLS_MEMORY && k->still) /* heat that only they have */
+        status = begin_moving(k);
     if (status == CLS_OK) status = find_all_terms(k);
     if (status == CLS_OK && !k->blind) status = clsi_noisy_prefer(k);
     if (status == CLS_OK) status = score(k);

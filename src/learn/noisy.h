@@ -24,15 +24,16 @@ typedef struct clsi_noisy {
     size_t Q;            /* parameters beside them, behind them everywhere */
     unsigned char *keep; /* (P + Q) */
     unsigned char *locked;
-    unsigned char *barred;           /* (P + Q) terms that are not for the choice, while `still` */
-    int still;                       /* terms of energies are potentials */
-    size_t *part;                    /* (P + Q) */
-    double *full;                    /* (P + Q) coefficients over the dictionary, parameters */
-    double *low, *high;              /* (P + Q) bounds: parameters have some */
-    double *own_low, *own_high;      /* the same for the terms that are kept */
-    unsigned char *vague;            /* (P + Q) for them: nobody said where it begins */
-    int blind;                       /* there is no residual to begin with */
-    int formed;                      /* what must be positive is so by form */
+    unsigned char *barred;      /* (P + Q) terms that are not for the choice, while `still` */
+    int still;                  /* terms of energies are potentials */
+    int misfit;                 /* longer windows leave more than noise, or cannot be simulated */
+    size_t *part;               /* (P + Q) */
+    double *full;               /* (P + Q) coefficients over the dictionary, parameters */
+    double *low, *high;         /* (P + Q) bounds: parameters have some */
+    double *own_low, *own_high; /* the same for the terms that are kept */
+    unsigned char *vague;       /* (P + Q) for them: nobody said where it begins */
+    int blind;                  /* there is no residual to begin with */
+    int formed;                 /* what must be positive is so by form */
     clsi_multiple *multiple, *whole; /* of the terms that are kept; of the dictionary */
     cls_system *open, *whole_open, *built;
     clsi_recipe recipe;

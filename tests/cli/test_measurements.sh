@@ -450,6 +450,28 @@ END
     expect_stdout 'x\^2\*T' # the law itself
 }
 
+# the only term with the entropy cannot be a potential
+test_an_unknown_energy_has_the_heat() {
+    cat >gas.clausius <<'END'
+system "a gas under a piston"
+coordinate x in (0, 10)
+entropy S
+part U = exp(S)*x^(-2/3)
+hamiltonian p.x^2/2 + U + x/2
+friction F on S: x <- -0.1*v.x
+start x = 1, p.x = 0, S = 0
+step 0.01
+END
+    "$CLAUSIUS" simulate gas.clausius --samples 8 --sample "x~U(0.7,1.5), p.x~U(-0.5,0.5), S~U(-0.3,0.3)" --seed 3 \
+        --h 0.05 --steps 60 --scheme bdf --quiet -o all.csv
+    awk -F, 'BEGIN { srand(4) } function g() { return sqrt(-2*log(1 - rand()))*cos(6.283185307*rand()) }
+        /^#/ { next } !n { for (i = 1; i <= NF; i++) at[$i] = i; print "trajectory,time,x,p.x,S"; n = 1; next }
+        { print $at["trajectory"] "," $at["time"] "," $at["x"] + 0.002*g() "," $at["p.x"] + 0.002*g() "," $at["S"] + 0.001*g() }' all.csv >some.csv
+    run "$CLAUSIUS" learn gas.clausius some.csv --unknown U --json -o m.safetensors
+    expect_ok
+    expect_json 'd["report"]["better"] and all(c["run"] < 2*c["noise"] for c in d["report"]["channels"])'
+}
+
 # from positions alone, by terms: a potential has no momenta
 test_terms_of_a_hamiltonian_from_positions() {
     cat >spring.clausius <<'END'
