@@ -152,7 +152,8 @@ static cls_status find_sharing(const clsi_stepper *sp, sharing *s, cls_error *er
     monitor_inputs(sp, step, inputs);
     clsi_program_match(r, m, inputs, s->now);
     s->n_now = select_kept(r, m, r->end[CLSI_STAGE_EARLY], s->now, s->also);
-    for (size_t k = 0; k < r->n_instructions; k++) s->warm[k] = s->also[k]; /* for now: which */
+    for (size_t k = 0; k < r->n_instructions; k++)
+        s->warm[k] = s->also[k]; /* a mark, not a slot yet */
     for (size_t k = 0; k < m->n_instructions; k++) s->end[k] = CLSI_NOT_SHARED;
     for (size_t k = 0; k < p->n_instructions; k++) s->next[k] = CLSI_NOT_SHARED;
     if (sp->n_owed && !sp->books && !sp->s->n_units) {
