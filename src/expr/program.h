@@ -38,8 +38,14 @@ typedef struct clsi_field_call {
     uint32_t field;   /* of the program */
     uint32_t x;       /* VALUE: where the registers of its inputs begin in field_inputs */
     uint8_t pass;     /* clsi_field_pass */
+    uint8_t known;    /* may have been copied: see clsi_field_copy */
     size_t own, u, w; /* in the states */
 } clsi_field_call;
+
+/* The state of a point that another program, with the same inputs, has run passes on. */
+typedef struct clsi_field_copy {
+    size_t own, other, n; /* in the states of both; doubles */
+} clsi_field_copy;
 
 typedef struct clsi_instruction {
     uint8_t code, function, i, j;
@@ -171,9 +177,12 @@ struct cls_program {
     clsi_field_take *takes;
     uint32_t *field_inputs;
     size_t early_calls, n_early_calls; /* at the end of the early stage */
-    size_t n_state;                    /* doubles of states, behind the registers */
-    size_t n_weights;                  /* of fields that are being learned, behind the states */
-    size_t *weights;                   /* (n_fields) where they begin */
+    size_t
+        n_state; /* doubles of states, behind the registers; the last: whether copies were made */
+    size_t n_copies; /* clsi_program_link_fields */
+    clsi_field_copy *copies;
+    size_t n_weights; /* of fields that are being learned, behind the states */
+    size_t *weights;  /* (n_fields) where they begin */
     /* Of a reverse program (reverse.c): outputs are slopes in parameters, then those in field nodes. */
     struct clsi_reverse *reverse;   /* else NULL */
     size_t field_cost[CLSI_STAGES]; /* in instructions */
@@ -211,10 +220,10 @@ void clsi_reverse_free(struct clsi_reverse **r);
 void clsi_lanes_slopes(const cls_program *p, double *work, size_t lane, double *row);
 /* Makes machine code of a program that will be run very often, where that can be; nothing else changes. */
 void clsi_program_make_native(cls_program *p, int lanes);
-/* Early instructions of p that `other` computes as well are then not computed again where the inputs are
- * the same (clsi_program_early_from); inputs: the register of `other` that each input of p is, or
- * CLSI_NOT_SHARED. For machine code of one sample. */
-void clsi_program_link_native(cls_program *p, cls_program *other, const uint32_t *inputs);
+/* Early instructions of p, and passes of its early points, that `other` computes as well are then not computed
+ * again where the inputs are the same (clsi_program_early_from); inputs: the register of `other` that each input
+ * of p is, or CLSI_NOT_SHARED. Instructions: for machine code of one sample. */
+void clsi_program_link(cls_program *p, cls_program *other, const uint32_t *inputs);
 /* clsi_program_early, with the work of `other`, of which the first n inputs are those of p. */
 void clsi_program_early_from(const cls_program *p, double *work, const double *in,
                              const cls_program *other, const double *of, size_t n);
@@ -259,17 +268,25 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
 cls_status clsi_program_emit_known(const cls_program *p, int stage, const char *name,
                                    const uint32_t *slot, const uint32_t *known, clsi_text *out,
                                    cls_error *error);
-/* What two programs have in common (shared.c): of each instruction of b the register of a that has the same
- * value, given the register of a for each input of b. */
+/* What two programs have in common (shared.c): of the first n instructions of b the register of a that has the
+ * same value, given the register of a for each input of b. */
 #define CLSI_NOT_SHARED UINT32_MAX
 int clsi_program_may_share(const cls_program *p);
-void clsi_program_match(const cls_program *a, const cls_program *b, const uint32_t *inputs,
-                        uint32_t *same);
+void clsi_program_match(const cls_program *a, const cls_program *b, size_t n,
+                        const uint32_t *inputs, uint32_t *same);
+/* The register of a that register r of b is; CLSI_NOT_SHARED for none. */
+uint32_t clsi_program_counterpart(const cls_program *a, const cls_program *b, uint32_t r,
+                                  const uint32_t *inputs, const uint32_t *same);
 int clsi_is_worth_keeping(const clsi_instruction *in);
 /* Quotients f[a,b] of the first stage whose f[a,b,b] or f[a,a,b] the last one wants; `also` is set for these. */
 void clsi_program_partners(const cls_program *p, unsigned char *also, uint32_t *partner);
 
 /* ---- between the files of the program ---- */
+
+void clsi_program_link_fields(cls_program *p, const cls_program *other, const uint32_t *inputs);
+/* Early states of p from those in the work of `other`; other NULL: p will compute all of them. */
+void clsi_copy_states(const cls_program *p, double *work, const cls_program *other,
+                      const double *of);
 
 /* The calls of all field nodes; nothing where there are none. */
 cls_status clsi_program_plan_fields(const cls_graph *g, const unsigned char *reach,

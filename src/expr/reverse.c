@@ -21,8 +21,8 @@ typedef struct place {
     uint32_t value;                       /* outputs, or NONE */
     uint32_t component[CLSI_NODE_INPUTS]; /* of the gradient or of the discrete gradient */
     int sloped;                           /* there are such */
-    size_t bent;                          /* 1 + where its curvatures (d, d) begin in `curvature`, or 0 */
-    size_t by;                            /* where what pairs add to a point stands */
+    size_t bent; /* 1 + where its curvatures (d, d) begin in `curvature`, or 0 */
+    size_t by;   /* where what pairs add to a point stands */
 } place;
 
 typedef struct clsi_reverse clsi_reverse;

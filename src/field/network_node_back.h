@@ -16,6 +16,20 @@
 
 /* ---- many points: states are `step` apart, inputs (n, CLSI_N_INPUTS) ---- */
 
+enum { NODE_TOGETHER = 16 }; /* points whose gradients leave together */
+
+/* Of `wide` units at n points; the short layers of many points are activated together. */
+TARGET static void node_activate(const int *f, int wide, int n, double *z, int step) {
+    int units = f[CLSI_N_UNITS], together = f[CLSI_N_ACTIVATION] == CLSI_N_TANH;
+    if (together) node_tanh_points(wide / V, n, z, z + units, step);
+    for (int s = 0; s < n; s++) {
+        double *a = z + s * step + units, *slope = a + units, *bend = slope + units;
+        if (!together) clsi_n_activate(f, wide, a - units, a, slope, bend);
+        for (int i = 0; together && i < wide; i++) slope[i] = 1 - a[i] * a[i];
+        for (int i = 0; together && i < wide; i++) bend[i] = -2 * a[i] * slope[i];
+    }
+}
+
 TARGET static void node_values(const int *f, const double *theta, int n, const double *x,
                                double *own, int step) {
     int units = f[CLSI_N_UNITS], hidden = f[CLSI_N_HIDDEN], before_step = CLSI_N_INPUTS, width = 0;
@@ -24,10 +38,7 @@ TARGET static void node_values(const int *f, const double *theta, int n, const d
     for (int l = 0; l < hidden; l++, z += CLSI_N_PAD(width)) {
         width = f[CLSI_N_WIDTH + l];
         clsi_n_times(f, theta, l, 1, n, before, before_step, z, step);
-        for (int s = 0; s < n; s++) {
-            double *own_z = z + s * step, *a = own_z + units;
-            clsi_n_activate(f, CLSI_N_PAD(width), own_z, a, a + units, a + 2 * units);
-        }
+        node_activate(f, CLSI_N_PAD(width), n, z, step);
         before = z + units;
         before_step = step;
     }
@@ -38,7 +49,7 @@ TARGET static void node_gradients(const int *f, const double *theta, int n, doub
     int d = f[CLSI_N_D], units = f[CLSI_N_UNITS], hidden = f[CLSI_N_HIDDEN], at = units, above;
     double *slope = own + CLSI_N_POINT(d) + 2 * units, *c = slope + 2 * units, *e = c + units;
     const double *last = theta + f[CLSI_N_WEIGHT + hidden];
-    double x[CLSI_N_INPUTS];
+    double x[NODE_TOGETHER * CLSI_N_INPUTS];
     for (int l = hidden - 1; l >= 0; l--) {
         int width = f[CLSI_N_WIDTH + l], wide = CLSI_N_PAD(width);
         above = at;
@@ -52,9 +63,11 @@ TARGET static void node_gradients(const int *f, const double *theta, int n, doub
             for (int i = 0; i < wide; i++) el[i] = sl[i] * cl[i];
         }
     }
-    for (int s = 0; s < n; s++) {
-        clsi_n_back(f, theta, 0, 1, e + s * step, 0, x, 0);
-        for (int i = 0; i < d; i++) own[s * step + 1 + i] = x[i];
+    for (int first = 0; first < n; first += NODE_TOGETHER) {
+        int some = n - first < NODE_TOGETHER ? n - first : NODE_TOGETHER;
+        clsi_n_back(f, theta, 0, some, e + first * step, step, x, CLSI_N_INPUTS);
+        for (int s = 0; s < some; s++)
+            for (int i = 0; i < d; i++) own[(first + s) * step + 1 + i] = x[s * CLSI_N_INPUTS + i];
     }
 }
 
@@ -161,9 +174,9 @@ TARGET static void node_back_curvature(const int *f, const double *theta,
         for (int i = 0, k = at; i < n; i++, k++) {
             double by = zj[d * at + j * n + i];
             zb[k] = s[k] * ab[i] + h[k] * zd[k] * c[k];
-            zbj[k] = (h[k] * by * ab[i] + s[k] * abj[i]) +
-                     ((g[k] * by * zd[k] + h[k] * zdj[k]) * c[k] +
-                      h[k] * zd[k] * cj[d * at + j * n + i]);
+            zbj[k] =
+                (h[k] * by * ab[i] + s[k] * abj[i]) + ((g[k] * by * zd[k] + h[k] * zdj[k]) * c[k] +
+                                                       h[k] * zd[k] * cj[d * at + j * n + i]);
         }
         double *to = out + f[CLSI_N_WEIGHT + l];
         int wide = l ? CLSI_N_PAD(columns) : 0, before = at - wide;

@@ -17,10 +17,9 @@
 
 enum { D = 3, INPUTS = 2 * D + 1, LANES = 11, VALUES = 6 };
 
-static const char *const specs[] = {"network(5)",           "network(13, 9)",
-                                    "network(7, softplus)", "network(9, 8, 5, sin)",
-                                    "network(35, 33)",      "network(6, 17, softplus)",
-                                    "convex(9, 7; 1 1 0 1)", "convex(7, 6; 1 0 2)"};
+static const char *const specs[] = {
+    "network(5)",      "network(13, 9)",           "network(7, softplus)",  "network(9, 8, 5, sin)",
+    "network(35, 33)", "network(6, 17, softplus)", "convex(9, 7; 1 1 0 1)", "convex(7, 6; 1 0 2)"};
 enum { CASES = sizeof specs / sizeof *specs, NETWORKS = CASES - 2 };
 
 typedef enum how { FORMULAS, NODES, KNOWN } how;
