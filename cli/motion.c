@@ -159,8 +159,8 @@ static void add_broken_law(const cls_system *s, cls_simulator *sim, double *row,
         const cls_law *law = cls_audit_law(audit, i);
         size_t n = strlen(error->message);
         if (law->passed || law->finding) continue;
-        snprintf(error->message + n, sizeof error->message - n, "; the law `%s` is broken there: %s",
-                 law->name, law->text);
+        snprintf(error->message + n, sizeof error->message - n,
+                 "; the law `%s` is broken there: %s", law->name, law->text);
         break;
     }
     cls_audit_free(&audit);
