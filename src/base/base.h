@@ -38,6 +38,8 @@ void clsi_text_clear(clsi_text *t);
 /* Text from a file as it may be shown (shown.c): valid UTF-8 (other bytes taken as Latin-1), control characters but tabs
  * written as \x1b, those that turn the order of letters as \u202e. The caller's to free; NULL without memory. */
 char *clsi_shown_text(const char *text, size_t length);
+char *clsi_shown_lines(const char *text); /* the same, and ends of lines stay */
+int clsi_is_shown(const char *text);      /* on one line, as it is */
 size_t clsi_shown_length(const char *text,
                          size_t left); /* of its first character; 0: not to be shown */
 int clsi_turns_order(const char *text, size_t left);

@@ -47,3 +47,25 @@ char *clsi_shown_text(const char *text, size_t length) {
     }
     return clsi_text_take(&out);
 }
+
+char *clsi_shown_lines(const char *text) {
+    clsi_text out = {0};
+    clsi_text_append(&out, "");
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        char *line = clsi_shown_text(text, n);
+        if (!line) out.failed = 1;
+        clsi_text_append(&out, line ? line : "");
+        clsi_text_append(&out, text[n] ? "\n" : "");
+        free(line);
+        text += n + (text[n] != 0);
+    }
+    return clsi_text_take(&out);
+}
+
+int clsi_is_shown(const char *text) {
+    size_t left = strlen(text);
+    for (size_t n; left; text += n, left -= n)
+        if (!(n = clsi_shown_length(text, left))) return 0;
+    return 1;
+}
