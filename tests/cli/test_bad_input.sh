@@ -211,6 +211,17 @@ test_devices_without_an_end() {
 }
 
 # There are never more threads than motions: a simulator was made for each.
+# OpenBLAS, with a thread for each processor, asks for ever for memory that it does not get.
+test_a_limit_on_the_address_space() {
+    local kB
+    [[ $CLAUSIUS == *sanitize* ]] && skip "limits of memory do not go with sanitizers"
+    for kB in 120000 200000 400000; do
+        RUN_LIMIT=20 run bash -c 'unset OPENBLAS_NUM_THREADS; ulimit -v $1; exec "$0" simulate pendulum --steps 3 --quiet' "$CLAUSIUS" $kB
+        expect_ok
+        expect test "$(wc -l <"$out")" -gt 4
+    done
+}
+
 test_threads_that_nobody_has() {
     RUN_LIMIT=20 OMP_NUM_THREADS=1000000000 run "$CLAUSIUS" simulate pendulum --samples 3 --sample "q~U(-1,1)" --steps 3 --quiet
     expect_ok
