@@ -154,8 +154,6 @@ static void mark_plan(const cls_program *p, size_t first, unsigned char *direct)
         mark_direct(p, first, op->a, (op->n - 1) * op->step_a + 1, direct);
         mark_direct(p, first, op->b, (op->n - 1) * op->step_b + 1, direct);
     }
-    for (size_t k = 0; k < plan->n_operands; k++)
-        mark_direct(p, first, plan->operands[k], 1, direct);
 }
 
 /* Lanes need a row for each of these. */
@@ -324,9 +322,6 @@ void cls_program_prepare(const cls_program *p, double *work) {
     size_t n = p->plan ? p->plan->n_constants : p->n_constants;
     work = registers(p, work);
     if (n) memcpy(work, constants, n * sizeof *work);
-    if (p->plan && p->plan->n_sources)
-        memcpy(clsi_plan_coefficients(p->plan, work, 1), p->plan->coefficients,
-               p->plan->n_coefficients * sizeof *work);
 }
 
 void clsi_program_set(const cls_program *p, double *work, const double *parameters) {
@@ -334,12 +329,6 @@ void clsi_program_set(const cls_program *p, double *work, const double *paramete
     work = registers(p, work);
     if (p->n_parameters) memcpy(work + first, parameters, p->n_parameters * sizeof *work);
     if (p->n_weights) clsi_set_weights(p, work, parameters);
-    if (!p->plan || !p->plan->n_sources) return;
-    double *own = clsi_plan_coefficients(p->plan, work, 1);
-    for (size_t k = 0; k < p->plan->n_sources; k++) {
-        const clsi_source *from = &p->plan->sources[k];
-        own[from->at] = from->sign * parameters[from->parameter];
-    }
 }
 
 double clsi_slow_instruction(const clsi_instruction *in, double a, double b) {

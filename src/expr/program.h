@@ -72,38 +72,18 @@ typedef enum clsi_stage {
  * in order of computation. */
 typedef enum clsi_vector_kind {
     CLSI_VECTOR_SCALARS, /* instructions first .. first + n, one after the other */
-    CLSI_VECTOR_EACH,    /* one operation for n neighbours */
-    CLSI_VECTOR_LINEAR   /* n sums of the same products: start + sum over k of c[k] x[k] */
+    CLSI_VECTOR_EACH     /* one operation for n neighbours */
 } clsi_vector_kind;
 
-typedef enum clsi_vector_start {
-    CLSI_START_NONE,
-    CLSI_START_CONSTANT,
-    CLSI_START_REGISTER
-} clsi_vector_start;
-
 typedef struct clsi_vector_op {
-    uint8_t kind, start;    /* clsi_vector_kind, clsi_vector_start */
+    uint8_t kind;           /* clsi_vector_kind */
     uint8_t step_a, step_b; /* EACH: 1, 0 when all take the same operand, 2 for every second */
-    uint32_t n, result;     /* LINEAR: n is a multiple of CLSI_PLAN_LANES ... */
-    uint32_t rows;          /* ... and so many of them are wanted */
-    uint32_t a, b;          /* EACH: first operands */
-    uint32_t first;         /* SCALARS: of code; EACH: its instruction; LINEAR: of operands */
-    uint32_t terms;         /* LINEAR */
-    uint32_t flip;          /* LINEAR: before this term sums change sign in some lanes; 0: never */
-    size_t coefficients;    /* LINEAR: where they begin */
+    uint32_t n, result;
+    uint32_t a, b;  /* EACH: first operands */
+    uint32_t first; /* SCALARS: of code; EACH: its instruction */
 } clsi_vector_op;
 
-/* Lanes that the sums of a LINEAR are padded to, and those that are accumulated together: tiles of
- * coefficients are rows of up to CLSI_PLAN_TILE numbers: constant starts, terms, signs of a flip.
- */
-enum { CLSI_PLAN_LANES = 8, CLSI_PLAN_TILE = 32 };
-
-/* A coefficient that is a parameter of the program, or its negative. */
-typedef struct clsi_source {
-    uint32_t at, parameter;
-    double sign;
-} clsi_source;
+enum { CLSI_PLAN_LANES = 8 }; /* whole vectors begin at multiples of it */
 
 /* A long plan in tiles (tiles.c): an operation of a group, whose element i is made at the time
  * i + shift, and where it stands in the scratch at the beginning of a tile; CLSI_IN_REGISTERS: not
@@ -132,15 +112,11 @@ typedef struct clsi_phase {
 } clsi_phase;
 
 typedef struct clsi_plan {
-    size_t n_constants, n_registers, n_ops, n_code, n_operands, n_coefficients;
+    size_t n_constants, n_registers, n_ops, n_code;
     size_t end[CLSI_STAGES]; /* of ops */
     double *constants;
     clsi_vector_op *ops;
     clsi_instruction *code;
-    uint32_t *operands;   /* registers: x of a LINEAR, then the starts if they are registers */
-    double *coefficients; /* on a cache line; with sources each work has its own */
-    size_t n_sources;
-    clsi_source *sources;
     uint32_t *outputs; /* (n_outputs) registers */
     size_t n_phases, n_scratch;
     size_t phases_end[CLSI_STAGES];
@@ -161,7 +137,7 @@ struct cls_program {
     double *constants;
     clsi_instruction *code;
     size_t n_direct;
-    uint32_t *direct;  /* (n_direct) parameters that are used other than as coefficients */
+    uint32_t *direct;  /* (n_direct) parameters that stand in formulas */
     cls_node *node;    /* (n_instructions) where each came from */
     uint32_t *outputs; /* (n_outputs) registers */
     clsi_plan *plan;   /* how it is run for one sample, or NULL: as it stands */
@@ -201,7 +177,7 @@ cls_status clsi_program_create_split(const cls_graph *g, size_t n_early_inputs, 
                                      const cls_node *inputs, size_t n_outputs,
                                      const cls_node *outputs, cls_program **out, cls_error *error);
 /* Inputs that stay for many runs (parameters that are being learned): they are not read from `in`
- * but set, and sums of which they are the coefficients are matrices. */
+ * but set. */
 typedef struct clsi_parameters {
     size_t first, n;
 } clsi_parameters;
@@ -320,8 +296,6 @@ void clsi_run_each(const clsi_instruction *in, const clsi_vector_op *op, const d
 void clsi_plan_run(const clsi_plan *plan, double *work, int first_stage, int last_stage,
                    double *out);
 size_t clsi_plan_size(const clsi_plan *plan); /* doubles of work, on a cache line */
-/* Where a work of `row` numbers a register keeps the coefficients, if it has its own. */
-double *clsi_plan_coefficients(const clsi_plan *plan, double *work, size_t row);
 double *clsi_on_cache_line(double *work);
 /* Instructions for n samples, n a multiple of 8: registers are rows of `row` numbers, the first
  * n_constants of them constants. Results go to the rows from r on. */
