@@ -73,16 +73,7 @@ TARGET static void node_times(int k_end, int n, const double *W, const double *s
 enum { NODE_ABREAST = 4 };
 #define ABREAST UNROLL for (int j = 0; j < n; j++)
 
-INLINE vd node_sum15(const double *c, vd x) {
-    vd x2 = x * x, x4 = x2 * x2, x8 = x4 * x4;
-    vd low = ((c[0] + c[1] * x) + (c[2] + c[3] * x) * x2) +
-             ((c[4] + c[5] * x) + (c[6] + c[7] * x) * x2) * x4;
-    vd high =
-        ((c[8] + c[9] * x) + (c[10] + c[11] * x) * x2) + ((c[12] + c[13] * x) + c[14] * x2) * x4;
-    return low + high * x8;
-}
-
-/* y[j] = the sum of node_sum15 at x[j] */
+/* clsi_k_sum15 at x[j] */
 INLINE void node_sums15(int n, const double *c, const vd *x, vd *y) {
     vd x2[NODE_ABREAST], x4[NODE_ABREAST], a[NODE_ABREAST], b[NODE_ABREAST];
     ABREAST x2[j] = x[j] * x[j];
@@ -131,7 +122,8 @@ INLINE void node_tanhs_over(int n, const vd *d, vd *over) {
 }
 
 INLINE vd node_tanh_over_slope(vd d, vd over) {
-    vd t = over * d, series = node_sum15(clsi_k_tanh_terms, d * d);
+    vd t = over * d, square = d * d, series;
+    node_sums15(1, clsi_k_tanh_terms, &square, &series);
     vi near = (vd)((vi)d & ~(vi)SPLAT(-0.0)) < SPLAT(0.4);
     return pick(near, series * d, ((1 - t * t) - over) / pick(near, SPLAT(1), d));
 }
