@@ -1,7 +1,9 @@
 /* clausius new: a commented system file to start from. The file appears complete or not at all,
  * and an existing one is kept unless --force. */
-#include "cli.h"
+#include "draft.h"
+#include "table.h"
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int good_name(const char *name) {
@@ -35,8 +37,8 @@ static void write_text(FILE *f, const char *text, const char *name) {
 }
 
 static cls_status run(const cli_arguments *a, cls_error *error) {
-    const char *name = a->words[0];
-    char path[128];
+    const char *name = a->words[0], *from = cli_value(a, "from");
+    char path[128], *draft = NULL;
     cli_output file;
     if (!good_name(name))
         return cli_fail(error, CLS_USAGE,
@@ -44,16 +46,32 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
                         "(the ending .clausius is added)",
                         name);
     snprintf(path, sizeof path, "%s.clausius", name);
-    cls_status status = cli_output_open(&file, path, !cli_given(a, "force"), error);
-    if (status) return status;
-    write_text(file.stream, cls_template_text(), name);
+    cls_status status = from ? cli_draft(a, from, name, &draft, error) : CLS_OK;
+    if (!status) status = cli_output_open(&file, path, !cli_given(a, "force"), error);
+    if (status) {
+        free(draft);
+        return status;
+    }
+    if (draft)
+        fputs(draft, file.stream);
+    else
+        write_text(file.stream, cls_template_text(), name);
+    free(draft);
     status = cli_output_close(&file, CLS_OK, error);
-    if (!status)
+    if (!status && from) {
+        fprintf(stderr, "wrote %s, a draft: look at it, then: ", path);
+        cli_draft_next(a, from, name, stderr);
+    } else if (!status) {
         fprintf(stderr, "wrote %s; try: clausius simulate %s -o %s.csv\n", path, path, name);
+    }
     return status;
 }
 
 static const cli_option options[] = {
+    {"from", 0, "DATA",
+     "a draft for this recording, with its columns: they become coordinates,\n"
+     "temperatures, velocities and inputs by their units and names"},
+    CLI_DATA_OPTIONS("columns"),
     {"force", 0, NULL, "replace an existing file"},
     {0},
 };
@@ -61,8 +79,9 @@ static const cli_option options[] = {
 const cli_command cli_new = {
     .name = "new",
     .doc = "a commented system file to start from",
-    .usage = "NAME [--force]",
+    .usage = "NAME [--from DATA] [--force]",
     .examples = "  clausius new my-piston\n"
+                "  clausius new cart --from cart.csv --map \"time=t [ms]\"\n"
                 "  clausius show my-piston.clausius --equations\n",
     .notes = "Writes NAME.clausius in the current directory.\n",
     .options = options,
