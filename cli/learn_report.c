@@ -169,13 +169,20 @@ json_t *cli_report_json(const cls_learn_report *r) {
 
 /* "multiple shooting, because parameters are unknown": the loss as --loss has it, and why. */
 static void add_choice(json_t *o, const char *choice) {
+    static const struct {
+        const char *word, *loss;
+    } losses[] = {{"multiple shooting", "multiple-shooting"},
+                  {"residual", "residual"},
+                  {"derivative", "derivative"},
+                  {"likelihood", "likelihood"},
+                  {"shooting", "shooting"}};
     static const char because[] = ", because ";
-    const char *at = strstr(choice, because);
-    char loss[64];
-    snprintf(loss, sizeof loss, "%.*s", (int)(at ? (size_t)(at - choice) : strlen(choice)), choice);
-    for (char *c = loss; *c; c++)
-        if (*c == ' ') *c = '-';
-    json_object_set_new(o, "loss_chosen", json_string(loss));
+    const char *at = strstr(choice, because), *loss = NULL;
+    for (size_t k = 0; !loss && k < sizeof losses / sizeof *losses; k++) {
+        const char *word = strstr(choice, losses[k].word);
+        if (word && (!at || word < at)) loss = losses[k].loss;
+    }
+    json_object_set_new(o, "loss_chosen", loss ? json_string(loss) : json_null());
     json_object_set_new(o, "reason", json_string(at ? at + strlen(because) : choice));
 }
 
