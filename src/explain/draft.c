@@ -1,12 +1,16 @@
-/* clausius new NAME --from DATA: a system file drafted from the columns of a recording.
+/* A system drafted from the columns of a recording.
  *
  * Every column becomes what its unit says, else what its name says, else a coordinate: a temperature, a
  * velocity, an input or a coordinate. Around them stands the plainest system that has such columns and
  * can be learned as it is: a potential and a friction for every coordinate, a heat capacity and a leak to
- * the room for every temperature, a factor for every input. What is a guess says so in the file; the
- * draft is read as a system before it is written, so that what is written loads. */
-#include "draft.h"
-#include "table.h"
+ * the room for every temperature, a factor for every input. What is a guess says so in the text; the
+ * draft is read as a system before it is given, so that what is given loads. */
+#include "base/base.h"
+#include "base/locale.h"
+#include "base/misuse.h"
+#include <clausius/draft.h>
+#include <clausius/graph.h>
+#include <clausius/system.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -26,10 +30,9 @@ typedef struct column {
 typedef struct draft {
     size_t n;
     column *c;
-    const cli_arguments *a;
-    const char *path;
+    const char *from, *next;
     cls_time_facts time;
-    FILE *f;
+    clsi_text *f;
 } draft;
 
 /* ---- what a column is ---- */
@@ -101,12 +104,12 @@ static void name_variable(const draft *d, column *c) {
         if (isalnum((unsigned char)*s) || (*s == '_' && n)) name[n++] = *s;
     name[n] = 0;
     int bare = n && isalpha((unsigned char)name[0]) && c->role != VELOCITY;
-    snprintf(c->variable, sizeof c->variable, "%s%s", bare ? "" : "x",
-             bare ? name
-             : n  ? name
-                  : "1");
+    clsi_snprintf(c->variable, sizeof c->variable, "%s%s", bare ? "" : "x",
+                  bare ? name
+                  : n  ? name
+                       : "1");
     for (int i = 2; is_taken(d, c, c->variable) && i < 1000; i++)
-        snprintf(c->variable, sizeof c->variable, "%.31s_%d", n ? name : "x", i);
+        clsi_snprintf(c->variable, sizeof c->variable, "%.31s_%d", n ? name : "x", i);
 }
 
 static column *nth(const draft *d, role a, role b, size_t k) {
@@ -153,8 +156,8 @@ static void look(draft *d, size_t i, const cls_table *t) {
 static cls_status find_columns(draft *d, const cls_table *t, cls_error *error) {
     cls_status status = cls_table_inspect_time(t, &d->time, error);
     d->n = cls_table_columns(t);
-    d->c = calloc(d->n + 1, sizeof *d->c);
-    if (!d->c) return cli_no_memory(error);
+    d->c = clsi_calloc(d->n + 1, sizeof *d->c);
+    if (!d->c) return clsi_no_memory(error);
     for (size_t i = 0; !status && i < d->n; i++) {
         status = cls_table_inspect_column(t, i, &d->c[i].facts, error);
         if (!status) look(d, i, t);
@@ -180,72 +183,65 @@ static cls_status find_columns(draft *d, const cls_table *t, cls_error *error) {
         if (d->c[i].role != TIME && d->c[i].role != CONSTANT) name_variable(d, &d->c[i]);
     if (!status && !coordinates(d) && !count(d, TEMPERATURE, TEMPERATURE))
         status =
-            cli_fail(error, CLS_DATA,
-                     "%s: no column that changes and is no input: nothing to make a system of; "
-                     "name columns with --map or --columns",
-                     d->path);
+            clsi_fail(error, CLS_DATA,
+                      "%s: no column that changes and is no input: nothing to make a system of; "
+                      "name columns with --map or --columns",
+                      d->from);
     return status;
 }
 
 /* ---- the text ---- */
 
-void cli_draft_next(const cli_arguments *a, const char *path, const char *name, FILE *f) {
-    static const char *const options[] = {"map", "columns", "dt", "array", "missing"};
-    fprintf(f, "clausius learn %s.clausius %s", name, path);
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (cli_value(a, options[i]))
-            fprintf(f, " --%s \"%s\"", options[i], cli_value(a, options[i]));
-    fprintf(f, " -o %s.safetensors\n", name);
-}
-
 static void write_head(const draft *d, const char *name) {
-    fprintf(
+    clsi_text_printf(
         d->f,
-        "# A draft from %s: what the columns are is a guess. Look at every line,\n"
-        "# change what is wrong, put formulas that you know in the place of what is unknown, then\n"
-        "#     ",
-        d->path);
-    cli_draft_next(d->a, d->path, name, d->f);
-    fprintf(d->f, "system \"");
-    for (const char *c = name; *c; c++) fputc(*c == '-' || *c == '_' ? ' ' : *c, d->f);
-    fprintf(d->f, "\"\n\n");
+        "# A draft from %s: what the columns are is a guess. Look at every line, change what "
+        "is\n# wrong, put formulas that you know in the place of what is unknown%s%s\n",
+        d->from, d->next ? ", then\n#     " : ".", d->next ? d->next : "");
+    clsi_text_printf(d->f, "system \"");
+    for (const char *c = name; *c; c++)
+        clsi_text_append_n(d->f, *c == '-' || *c == '_' ? " " : c, 1);
+    clsi_text_printf(d->f, "\"\n\n");
 }
 
 static void write_range(const draft *d, const column *c) {
-    fprintf(d->f, "   # column %s, from %.4g to %.4g\n", c->name, c->facts.min, c->facts.max);
+    clsi_text_printf(d->f, "   # column %s, from %.4g to %.4g\n", c->name, c->facts.min,
+                     c->facts.max);
 }
 
 static void write_unit(const draft *d, const column *c) {
-    if (c->unit) fprintf(d->f, " [%s]", c->unit);
+    if (c->unit) clsi_text_printf(d->f, " [%s]", c->unit);
 }
 
 static void write_variables(const draft *d) {
     const column *c;
     for (size_t k = 0; k < coordinates(d); k++) {
         c = coordinate(d, k);
-        fprintf(d->f, "coordinate  %s", c->variable);
+        clsi_text_printf(d->f, "coordinate  %s", c->variable);
         if (!c->hidden) write_unit(d, c);
-        if (c->role == ANGLE) fprintf(d->f, " angle");
+        if (c->role == ANGLE) clsi_text_printf(d->f, " angle");
         if (c->hidden)
-            fprintf(d->f, "   # nobody measured it: only its velocity, column %s\n", c->name);
+            clsi_text_printf(d->f, "   # nobody measured it: only its velocity, column %s\n",
+                             c->name);
         else
             write_range(d, c);
     }
     for (size_t k = 0; (c = nth(d, TEMPERATURE, TEMPERATURE, k)); k++) {
-        fprintf(d->f, "temperature %s with entropy S_%s [K]", c->variable, c->variable);
+        clsi_text_printf(d->f, "temperature %s with entropy S_%s [K]", c->variable, c->variable);
         write_range(d, c);
     }
     if (!count(d, TEMPERATURE, TEMPERATURE))
-        fprintf(d->f,
-                "temperature T_body with entropy S_body [K]   # nobody measured it: where the "
-                "heat of friction goes\n");
+        clsi_text_printf(
+            d->f, "temperature T_body with entropy S_body [K]   # nobody measured it: where the "
+                  "heat of friction goes\n");
     for (size_t k = 0; (c = nth(d, INPUT, INPUT, k)); k++) {
-        fprintf(d->f, "input       %s", c->variable);
+        clsi_text_printf(d->f, "input       %s", c->variable);
         write_unit(d, c);
         write_range(d, c);
     }
     for (size_t k = 0; (c = nth(d, CONSTANT, CONSTANT, k)); k++)
-        fprintf(d->f, "# column %s is %.6g all the time: left out\n", c->name, c->facts.mean);
+        clsi_text_printf(d->f, "# column %s is %.6g all the time: left out\n", c->name,
+                         c->facts.mean);
 }
 
 /* What a first value of a column of temperatures is in kelvin; degC is the guess without a unit where
@@ -260,19 +256,19 @@ static const char *kelvin(const column *c, double *value) {
 }
 
 static void write_data(const draft *d, const char *variable, const column *c) {
-    fprintf(d->f, "data %s = \"%s%s%s%s\"\n", variable, c->name, c->unit ? " [" : "",
-            c->unit ? c->unit : "", c->unit ? "]" : "");
+    clsi_text_printf(d->f, "data %s = \"%s%s%s%s\"\n", variable, c->name, c->unit ? " [" : "",
+                     c->unit ? c->unit : "", c->unit ? "]" : "");
 }
 
 /* Velocities beside positions were mostly computed from them, by filters that make them smaller. */
 static void write_velocity(const draft *d, const char *of, const column *c) {
     char seen[64];
     if (c->hidden) {
-        snprintf(seen, sizeof seen, "v.%.48s", of);
+        clsi_snprintf(seen, sizeof seen, "v.%.48s", of);
         write_data(d, seen, c);
         return;
     }
-    fprintf(
+    clsi_text_printf(
         d->f,
         "parameter gain_%s = unknown near 1 in (0.1, 10)   # is it that velocity, in these units? "
         "Then `data v.%s` is enough\noutput %s = gain_%s*v.%s\n",
@@ -294,8 +290,8 @@ static void write_columns(const draft *d) {
     for (size_t i = 0; i < d->n; i++) {
         c = &d->c[i];
         if (c->role == TEMPERATURE)
-            fprintf(d->f, "data %s = \"%s [%s]\"%s\n", c->variable, c->name, kelvin(c, &value),
-                    c->unit ? "" : "   # the unit is a guess");
+            clsi_text_printf(d->f, "data %s = \"%s [%s]\"%s\n", c->variable, c->name,
+                             kelvin(c, &value), c->unit ? "" : "   # the unit is a guess");
         else if ((c->role == COORDINATE || c->role == ANGLE || c->role == INPUT) &&
                  strcmp(c->name, c->variable))
             write_data(d, c->variable, c);
@@ -312,25 +308,25 @@ static void write_parameters(const draft *d) {
     const column *c;
     double room = 293.15;
     for (size_t k = 0; k < n; k++)
-        fprintf(d->f, "parameter   m_%s = 1%s\n", coordinate(d, k)->variable,
-                k ? ""
-                  : "   # motions alone tell forces in units of a mass: give it if you know it");
+        clsi_text_printf(
+            d->f, "parameter   m_%s = 1%s\n", coordinate(d, k)->variable,
+            k ? "" : "   # motions alone tell forces in units of a mass: give it if you know it");
     for (size_t k = 0; k < m; k++)
-        fprintf(d->f, "parameter   C_%s = %s\n", heated(d, k),
-                n || k
-                    ? "unknown near 1 in (1e-6, 1e9)"
-                    : "1   # heats are told in units of a heat capacity: give it if you know it");
+        clsi_text_printf(
+            d->f, "parameter   C_%s = %s\n", heated(d, k),
+            n || k ? "unknown near 1 in (1e-6, 1e9)"
+                   : "1   # heats are told in units of a heat capacity: give it if you know it");
     for (size_t k = 0; k < m; k++)
-        fprintf(d->f,
-                "parameter   g_%s = unknown near 0.01 in (0, inf)   # what leaks to the room\n",
-                heated(d, k));
+        clsi_text_printf(
+            d->f, "parameter   g_%s = unknown near 0.01 in (0, inf)   # what leaks to the room\n",
+            heated(d, k));
     if (m) (void)kelvin(nth(d, TEMPERATURE, TEMPERATURE, 0), &room);
-    if (m) fprintf(d->f, "parameter   T_room = unknown near %.6g in (1, 1e4)\n", room);
+    if (m) clsi_text_printf(d->f, "parameter   T_room = unknown near %.6g in (1, 1e4)\n", room);
     for (size_t k = 0; (c = nth(d, INPUT, INPUT, k)); k++)
-        fprintf(d->f, "parameter   b_%s = unknown near %s   # what a unit of %s does\n",
-                c->variable, n ? "1" : "0.01 in (0, inf)", c->variable);
-    if (m) fprintf(d->f, "reservoir   room = T_room\n");
-    fprintf(d->f, "\n");
+        clsi_text_printf(d->f, "parameter   b_%s = unknown near %s   # what a unit of %s does\n",
+                         c->variable, n ? "1" : "0.01 in (0, inf)", c->variable);
+    if (m) clsi_text_printf(d->f, "reservoir   room = T_room\n");
+    clsi_text_printf(d->f, "\n");
 }
 
 /* One thing that turns is a pendulum first. */
@@ -341,73 +337,77 @@ static int is_pendulum(const draft *d) {
 static void write_energy(const draft *d) {
     size_t n = coordinates(d), m = count(d, TEMPERATURE, TEMPERATURE), seen = 0;
     if (is_pendulum(d))
-        fprintf(d->f,
-                "parameter k = unknown in (0, 1000), zero = unknown near 0   # a pendulum that "
-                "hangs at "
-                "zero; else write `part V of %s = unknown`\nlet V = -k*cos(%s - zero)\n",
-                coordinate(d, 0)->variable, coordinate(d, 0)->variable);
+        clsi_text_printf(
+            d->f,
+            "parameter k = unknown in (0, 1000), zero = unknown near 0   # a pendulum that "
+            "hangs at "
+            "zero; else write `part V of %s = unknown`\nlet V = -k*cos(%s - zero)\n",
+            coordinate(d, 0)->variable, coordinate(d, 0)->variable);
     for (size_t k = 0; k < n && !is_pendulum(d); k++) {
         const column *c = coordinate(d, k);
         if (c->hidden) continue;
-        fprintf(d->f, "%s%s", seen++ ? ", " : "part V of ", c->variable);
+        clsi_text_printf(d->f, "%s%s", seen++ ? ", " : "part V of ", c->variable);
     }
-    if (seen) fprintf(d->f, " = unknown   # the potential\n");
-    fprintf(d->f, "thermal lagrangian ");
+    if (seen) clsi_text_printf(d->f, " = unknown   # the potential\n");
+    clsi_text_printf(d->f, "thermal lagrangian ");
     for (size_t k = 0; k < n; k++)
-        fprintf(d->f, "%sm_%s*v.%s^2/2", k ? " + " : "", coordinate(d, k)->variable,
-                coordinate(d, k)->variable);
-    if (seen || is_pendulum(d)) fprintf(d->f, " - V");
+        clsi_text_printf(d->f, "%sm_%s*v.%s^2/2", k ? " + " : "", coordinate(d, k)->variable,
+                         coordinate(d, k)->variable);
+    if (seen || is_pendulum(d)) clsi_text_printf(d->f, " - V");
     for (size_t k = 0; k < m; k++)
-        fprintf(d->f, "%sC_%s*%s*(log(%s/300) - 1)", n || k ? " + " : "", heated(d, k),
-                heated(d, k), heated(d, k));
-    if (!m) fprintf(d->f, " + 1000*T_body*(log(T_body/300) - 1)");
-    fprintf(d->f, "\n");
+        clsi_text_printf(d->f, "%sC_%s*%s*(log(%s/300) - 1)", n || k ? " + " : "", heated(d, k),
+                         heated(d, k), heated(d, k));
+    if (!m) clsi_text_printf(d->f, " + 1000*T_body*(log(T_body/300) - 1)");
+    clsi_text_printf(d->f, "\n");
 }
 
 static void write_flows(const draft *d) {
     size_t n = coordinates(d), m = count(d, TEMPERATURE, TEMPERATURE);
     const column *c;
     for (size_t k = 0; k < n; k++)
-        fprintf(d->f, "friction F_%s on %s: %s <- unknown dry + viscous\n",
-                coordinate(d, k)->variable,
-                heated(d, k < m ? k
-                          : m   ? m - 1
-                                : 0),
-                coordinate(d, k)->variable);
+        clsi_text_printf(d->f, "friction F_%s on %s: %s <- unknown dry + viscous\n",
+                         coordinate(d, k)->variable,
+                         heated(d, k < m ? k
+                                   : m   ? m - 1
+                                         : 0),
+                         coordinate(d, k)->variable);
     for (size_t k = 0; (c = nth(d, INPUT, INPUT, k)); k++) {
         if (n)
-            fprintf(d->f, "external force: %s <- b_%s*%s   # or does it heat, or move another?\n",
-                    coordinate(d, k < n ? k : n - 1)->variable, c->variable, c->variable);
+            clsi_text_printf(
+                d->f, "external force: %s <- b_%s*%s   # or does it heat, or move another?\n",
+                coordinate(d, k < n ? k : n - 1)->variable, c->variable, c->variable);
         else
-            fprintf(d->f, "heat source P_%s on %s: b_%s*%s   # or does it heat another?\n",
-                    c->variable, heated(d, k < m ? k : m - 1), c->variable, c->variable);
+            clsi_text_printf(d->f, "heat source P_%s on %s: b_%s*%s   # or does it heat another?\n",
+                             c->variable, heated(d, k < m ? k : m - 1), c->variable, c->variable);
     }
     for (size_t k = 0; k + 1 < m; k++)
-        fprintf(d->f,
-                "parameter k_%zu = unknown near 0.01 in (0, inf)\nheat exchange %s <-> %s: k_%zu\n",
-                k + 1, heated(d, k), heated(d, k + 1), k + 1);
+        clsi_text_printf(
+            d->f,
+            "parameter k_%zu = unknown near 0.01 in (0, inf)\nheat exchange %s <-> %s: k_%zu\n",
+            k + 1, heated(d, k), heated(d, k + 1), k + 1);
     for (size_t k = 0; k < m; k++)
-        fprintf(d->f, "heat exchange %s <-> room: g_%s\n", heated(d, k), heated(d, k));
-    fprintf(d->f, "\n");
+        clsi_text_printf(d->f, "heat exchange %s <-> room: g_%s\n", heated(d, k), heated(d, k));
+    clsi_text_printf(d->f, "\n");
 }
 
 static void write_start(const draft *d) {
     size_t n = coordinates(d), m = count(d, TEMPERATURE, TEMPERATURE);
     double value = 300;
-    fprintf(d->f, "start ");
+    clsi_text_printf(d->f, "start ");
     for (size_t k = 0; k < n; k++) {
         const column *c = coordinate(d, k);
-        fprintf(d->f, "%s%s = %.9g, v.%s = 0", k ? ", " : "", c->variable, c->hidden ? 0 : c->first,
-                c->variable);
+        clsi_text_printf(d->f, "%s%s = %.9g, v.%s = 0", k ? ", " : "", c->variable,
+                         c->hidden ? 0 : c->first, c->variable);
     }
     for (size_t k = 0; k < m; k++) {
         (void)kelvin(nth(d, TEMPERATURE, TEMPERATURE, k), &value);
-        fprintf(d->f, "%s%s = %.9g", n || k ? ", " : "", heated(d, k), value);
+        clsi_text_printf(d->f, "%s%s = %.9g", n || k ? ", " : "", heated(d, k), value);
     }
-    if (!m) fprintf(d->f, ", T_body = 300");
-    fprintf(d->f, "\n");
+    if (!m) clsi_text_printf(d->f, ", T_body = 300");
+    clsi_text_printf(d->f, "\n");
     if (d->time.known && d->time.spacing > 0 && d->time.last > d->time.first)
-        fprintf(d->f, "step  %.6g\nuntil %.6g\n", d->time.spacing, d->time.last - d->time.first);
+        clsi_text_printf(d->f, "step  %.6g\nuntil %.6g\n", d->time.spacing,
+                         d->time.last - d->time.first);
 }
 
 static void write_text(const draft *d, const char *name) {
@@ -420,29 +420,31 @@ static void write_text(const draft *d, const char *name) {
     write_start(d);
 }
 
-cls_status cli_draft(const cli_arguments *a, const char *path, const char *name, char **out,
-                     cls_error *error) {
-    draft d = {.a = a, .path = path};
-    cls_table *t = NULL;
+cls_status cls_draft(const cls_table *t, const char *name, const char *from, const char *next,
+                     char **text, cls_error *error) {
+    NEED(error, text);
+    *text = NULL;
+    NEED(error, t);
+    NEED(error, name);
+    NEED(error, from);
+    clsi_text f = {0};
+    draft d = {.from = from, .next = next, .f = &f};
     cls_system *s = NULL;
-    size_t length = 0;
-    *out = NULL;
-    cls_status status = cli_read_table(a, path, NULL, &t, error);
-    if (!status) status = find_columns(&d, t, error);
-    if (!status && !(d.f = open_memstream(out, &length))) status = cli_no_memory(error);
+    cls_error inner = {0};
+    cls_status status = find_columns(&d, t, error);
     if (!status) write_text(&d, name);
-    if (d.f && (fclose(d.f) || !*out) && !status) status = cli_no_memory(error);
-    if (!status && cls_system_parse(*out, "draft", NULL, &s, error) != CLS_OK)
-        status = cli_prefix(error,
-                            "%s: no system can be drafted from these columns; rename them "
-                            "with --map, or begin with `clausius new` alone",
-                            path);
-    if (status) {
-        free(*out);
-        *out = NULL;
+    if (!status && !(*text = clsi_text_take(&f))) status = clsi_no_memory(error);
+    if (!status && (status = cls_system_parse(*text, "draft", NULL, &s, &inner)) != CLS_OK) {
+        (void)clsi_fail(
+            error, status == CLS_MEMORY ? status : CLS_DATA,
+            "%s: no system can be drafted from these columns: rename them with --map, or write one "
+            "(%.900s)",
+            from, inner.message);
+        status = status == CLS_MEMORY ? status : CLS_DATA;
+        cls_text_free(text);
     }
     cls_system_free(&s);
-    cls_table_free(&t);
+    clsi_text_clear(&f);
     free(d.c);
     return status;
 }
