@@ -317,7 +317,8 @@ static PyObject *table_draft(PyObject *self, PyObject *args) {
     char *text = NULL;
     cls_error error = {0};
     if (!PyArg_ParseTuple(args, "ss", &name, &from)) return NULL;
-    if (cls_draft(((core_table *)self)->table, name, from, NULL, &text, &error)) return core_fail(&error);
+    if (cls_draft(((core_table *)self)->table, name, from, NULL, &text, &error))
+        return core_fail(&error);
     PyObject *out = PyUnicode_FromString(text);
     cls_text_free(&text);
     return out;
