@@ -225,7 +225,7 @@ test_names_are_looked_at_before_the_data() {
     run "$CLAUSIUS" learn adiabatic-piston none.csv --unknown F9
     expect_refused 2 "adiabatic-piston has no part 'F9'; did you mean 'F1'"
     run "$CLAUSIUS" learn adiabatic-piston none.csv --unknown x
-    expect_refused 2 "'x' of adiabatic-piston is a coordinate"
+    expect_refused 2 "adiabatic-piston has no part 'x'; .clausius show"
     run "$CLAUSIUS" learn adiabatic-piston none.csv --unknown "F1, kappa1"
     expect_refused 5 'none\.csv: cannot open'
 }
