@@ -238,10 +238,10 @@ HELP bits LOOP(is_last)(vector s, vector b, double tolerance) {
 HELP bits LOOP(surely_last)(size_t k, const clsi_pack *p, size_t l, const vector *d) {
     double tolerance = p->sp->options.tolerance, first = sqrt(0.1 * tolerance);
     if (first > 1e-5) first = 1e-5;
-    vector limit = 0.99 * pick(load(p->before + l) > splat(DBL_MAX), splat(first), splat(tolerance));
+    vector limit =
+        0.99 * pick(load(p->before + l) > splat(DBL_MAX), splat(first), splat(tolerance));
     bits sure = (bits)splat(0) - 1;
-    for (size_t i = 0; i < k; i++)
-        sure &= LOOP(size)(d[i]) <= limit * load(p->scale + i * L + l);
+    for (size_t i = 0; i < k; i++) sure &= LOOP(size)(d[i]) <= limit * load(p->scale + i * L + l);
     return sure;
 }
 
