@@ -101,10 +101,10 @@ class Data:
         if not note:
             raise UsageError("the data do not say of which system they are: audit(system)")
         if note in systems():
-            return system(note, _assigned(self.notes.get("set", "")))
+            return system(note, assigned(self.notes.get("set", "")))
         path = os.path.join(os.path.dirname(self.names[0]), os.path.basename(note))
         if note.endswith((".clausius", ".safetensors")) and os.path.isfile(path):
-            return (load if note.endswith(".safetensors") else system)(path, _assigned(self.notes.get("set", "")))
+            return (load if note.endswith(".safetensors") else system)(path, assigned(self.notes.get("set", "")))
         raise UsageError(f'{self.names[0]} says that it is of the system "{note}", which is not built in and not a file beside it: audit(system)')
 
     def save(self, path):
@@ -120,7 +120,7 @@ class Data:
         return self.check()._repr_html_()
 
 
-def _assigned(text):
+def assigned(text):
     """{"m": 2.0} of "m=2, k=1"; a formula of an input stays a text."""
     out = {}
     for item in text.split(","):
@@ -310,7 +310,7 @@ def read(*paths, map=None, columns=None, dt=None, array=None, missing="refuse", 
     left out with missing="drop".
     """
     names = []
-    for path in paths:
+    for path in [p for given in paths for p in (given if isinstance(given, (list, tuple)) else [given])]:
         text = os.fspath(path)
         found = sorted(glob.glob(text)) if glob.has_magic(text) and not os.path.exists(text) else [text]
         if not found:

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core
 from ._audit import Audit
-from ._data import Data, data as as_data
+from ._data import Data, assigned, data as as_data
 from ._errors import DataError, FileError, UsageError
 from ._explain import Invariants
 from ._options import checked, describe
@@ -86,6 +86,8 @@ class Dynamics(Facts):
         return 0.0, state
 
     def _settings(self, options, h):
+        if h is not None and not h > 0:
+            raise UsageError(f"h is a step and above zero, got {h}")
         options = checked({**options, "h": h}, "simulate")
         scheme = options.get("scheme")
         if scheme is None:
@@ -93,8 +95,6 @@ class Dynamics(Facts):
         self._applies(scheme)
         if not options.get("h"):
             options["h"] = self.step_size
-        if not options["h"] > 0:
-            raise UsageError(f"h is a step and above zero, got {options['h']}")
         if scheme == "bdf" and "tolerance" in options:
             options["reference_tolerance"] = options.pop("tolerance")
         return options
@@ -538,6 +538,8 @@ def system(source, set=None):
     <System adiabatic-piston: thermal lagrangian, state x, v.x, T1, T2>
     """
     source = os.fspath(source)
+    if isinstance(set, str):  # "m=2, k=1", as on the command line
+        set = assigned(set)
     if "\n" in source:
         out = System._parse(source, "text", set)
         out.source = "text"

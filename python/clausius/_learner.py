@@ -74,6 +74,8 @@ class Learner:
         """
         if self.system is None:
             raise UsageError("of which system? Learner(system, unknown=[...])")
+        if t is None and np.isscalar(y):
+            raise UsageError(f"times, or their spacing, are t=: fit(X, t={y})")
         data = self._data(X, t, names)
         options = {k: getattr(self, k) for k in DEFAULTS if getattr(self, k) != DEFAULTS[k]}
         self.model_ = learn(self.system, data, self.unknown, progress=progress, **options)

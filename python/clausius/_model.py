@@ -270,6 +270,8 @@ def load(path, set=None):
 def _words(names):
     if names is None:
         return ()
+    if hasattr(names, "items"):
+        raise UsageError("unknown names the parts; field= is the form of all of them, and a system's text says one for each: `part F1 = unknown chebyshev(2)`")
     return tuple(w.strip() for w in names.split(",")) if isinstance(names, str) else tuple(names)
 
 

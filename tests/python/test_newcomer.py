@@ -125,3 +125,16 @@ def test_stubs_tell_the_truth(piston, model, motions):
     z = motions[0].states
     assert all(isinstance(x, np.ndarray) for x in (model.rates(z), model.jacobian(z), model.energy(z), model.step(z), *model.step_vjp(z, np.ones_like(z)), learner.predict(z), piston.start()))
     assert isinstance(model.score(data), float) and isinstance(model.follow(data), cl.Data) and isinstance(model.compare(data), dict)
+
+
+def test_what_would_be_ignored_is_refused(piston, motions, tmp_path):
+    with pytest.raises(cl.UsageError, match="unknown names the parts"):
+        cl.learn(piston, motions, unknown={"F1": "chebyshev(2)"})
+    with pytest.raises(cl.UsageError, match=r"fit\(X, t=0.02\)"):
+        cl.Learner(piston, unknown="F1").fit(motions[0].states, 0.02)
+    with pytest.raises(cl.UsageError, match="above zero"):
+        piston.simulate(steps=2, h=0)
+    assert cl.system("adiabatic-piston", set="m=2, A1=3").set == cl.system("adiabatic-piston", set={"m": 2, "A1": 3}).set
+    for k in range(2):
+        motions[k].save(tmp_path / f"{k}.csv")
+    assert len(cl.read([tmp_path / "0.csv", tmp_path / "1.csv"])) == 102
