@@ -8,8 +8,8 @@ import numpy as np
 
 from . import _core
 from ._audit import Audit
-from ._data import Data, data as as_data
-from ._errors import DataError, UsageError
+from ._data import Data, assigned, data as as_data
+from ._errors import DataError, FileError, UsageError
 from ._explain import Invariants
 from ._options import checked, describe
 from ._progress import Walking
@@ -68,8 +68,11 @@ class Dynamics(Facts):
 
     def _begin(self, start, row=None):
         """Time and state of whatever a start can be."""
-        if start is None or isinstance(start, dict):
-            return 0.0, self._start(start or {})
+        if isinstance(start, str):
+            raise UsageError(f"a start is a dict, as {{\"{self.states[0]}\": 1.0}}, not the text '{start}'")
+        if start is None or hasattr(start, "items"):  # a dict; a row of a DataFrame, whose time is that of the start
+            given = {str(k): float(v) for k, v in start.items()} if start is not None else {}
+            return given.pop("time", 0.0), self._start(given)
         if isinstance(start, (Run, Data)):
             table, name = (start.table(), "the run") if isinstance(start, Run) else (start.tables[0], start.names[0])
             if row is None:
@@ -83,6 +86,8 @@ class Dynamics(Facts):
         return 0.0, state
 
     def _settings(self, options, h):
+        if h is not None and not h > 0:
+            raise UsageError(f"h is a step and above zero, got {h}")
         options = checked({**options, "h": h}, "simulate")
         scheme = options.get("scheme")
         if scheme is None:
@@ -90,8 +95,6 @@ class Dynamics(Facts):
         self._applies(scheme)
         if not options.get("h"):
             options["h"] = self.step_size
-        if not options["h"] > 0:
-            raise UsageError(f"h is a step and above zero, got {options['h']}")
         if scheme == "bdf" and "tolerance" in options:
             options["reference_tolerance"] = options.pop("tolerance")
         return options
@@ -181,9 +184,11 @@ class Dynamics(Facts):
         """Inputs on one grid of times, in the system's order."""
         if not inputs:
             return None
-        for name in inputs:
+        for name, given in inputs.items():
             if name not in self.inputs:
                 raise UsageError(f"there is no input '{name}'; there are {', '.join(self.inputs) or 'none'}")
+            if not isinstance(given, (tuple, list)) or len(given) != 2:
+                raise UsageError(f"inputs['{name}'] is a pair (times, values), got {type(given).__name__}; a formula of t belongs to the system: clausius.system(..., set={{'{name}': '0.3*sin(t)'}})")
         times = [np.asarray(t, float) for t, _ in inputs.values()]
         if any(len(t) != len(times[0]) or (t != times[0]).any() for t in times):
             raise UsageError("all inputs are sampled at the same times")
@@ -193,8 +198,8 @@ class Dynamics(Facts):
         return times[0], values, hold
 
     def _starts(self, starts):
-        if hasattr(starts, "items"):
-            n = max(np.size(v) for v in starts.values())
+        if hasattr(starts, "items"):  # a dict of arrays, a DataFrame
+            n = max(np.size(v) for _, v in starts.items())
             columns = {k: np.broadcast_to(np.asarray(v, float), (n,)) for k, v in starts.items()}
             starts = [{k: float(v[i]) for k, v in columns.items()} for i in range(n)]
         if isinstance(starts, Run):
@@ -517,6 +522,12 @@ def _system_again(text, source, set):
     return out
 
 
+def exists(path):
+    """A file that is not there is an OSError, as everywhere in Python."""
+    if not os.path.exists(path):
+        raise FileError(f"{path}: cannot open: No such file or directory")
+
+
 def system(source, set=None):
     """A system: a built-in name (see `clausius.systems`), the path of a .clausius file, or the text itself.
 
@@ -527,12 +538,16 @@ def system(source, set=None):
     <System adiabatic-piston: thermal lagrangian, state x, v.x, T1, T2>
     """
     source = os.fspath(source)
+    if isinstance(set, str):  # "m=2, k=1", as on the command line
+        set = assigned(set)
     if "\n" in source:
         out = System._parse(source, "text", set)
         out.source = "text"
         return out
     if source.endswith(".safetensors"):
         raise UsageError(f"{source} is a model: clausius.load reads it")
+    if source.endswith(".clausius"):
+        exists(source)
     out = System._load(source, set)
     out.source = source
     if out._facts()["is_model"]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from ._data import Data, _dropped, data as as_data
-from ._dynamics import Dynamics, _system_again, system as as_system
+from ._dynamics import Dynamics, _system_again, exists, system as as_system
 from ._errors import CheckError, DataError, Interrupted, LearnWarning, NumericError, OutsideWarning, UsageError
 from ._explain import Formulas
 from ._options import checked, describe
@@ -259,6 +259,7 @@ def _model_again(content, info, source):
 
 def load(path, set=None):
     """Reads a model file, which `clausius learn` and `Model.save` write; `set` as in `clausius.system`."""
+    exists(path)
     out = Model._read(os.fspath(path))
     out.info, out.source = {}, os.fspath(path)
     if set:
@@ -269,6 +270,8 @@ def load(path, set=None):
 def _words(names):
     if names is None:
         return ()
+    if hasattr(names, "items"):
+        raise UsageError("unknown names the parts; field= is the form of all of them, and a system's text says one for each: `part F1 = unknown chebyshev(2)`")
     return tuple(w.strip() for w in names.split(",")) if isinstance(names, str) else tuple(names)
 
 
