@@ -284,6 +284,17 @@ static double move_constants(clsi_noisy *k) {
     return most;
 }
 
+/* The dictionary anew, after constants or terms of k->shaped changed. */
+static cls_status rebuild(clsi_noisy *k) {
+    clsi_noisy next = *k;
+    next.all = NULL, next.keep = NULL, next.part = NULL, next.full = NULL;
+    next.whole = NULL, next.whole_open = NULL, next.shaped = NULL;
+    cls_status status = make_dictionary(k, k->n_shaped, k->shaped, &next);
+    if (status == CLS_OK) clsi_noisy_swap(k, &next);
+    clsi_noisy_free_dictionary(&next);
+    return status;
+}
+
 /* With derivatives it is nearly as good as it will be: is that far from what there is? */
 static int is_hopeless(clsi_noisy *k, const clsi_contest *c) {
     double cost;
@@ -301,7 +312,6 @@ static cls_status settle(clsi_noisy *k, const clsi_contest *c) {
     double moved = constants ? INFINITY : 0;
     for (size_t step = 0;
          step < STEPS && moved > STILL && status == CLS_OK && !clsi_noisy_is_over(k); step++) {
-        clsi_noisy next = *k;
         keep_derivatives(k, 1);
         status = begin(k);
         if (status == CLS_OK) status = clsi_noisy_fit(k, window, 0);
@@ -309,12 +319,7 @@ static cls_status settle(clsi_noisy *k, const clsi_contest *c) {
         if (status == CLS_OK && c && is_hopeless(k, c)) status = CLS_NUMERIC;
         if (status != CLS_OK) break;
         moved = move_constants(k);
-        next.all = NULL, next.keep = NULL, next.part = NULL, next.full = NULL;
-        next.whole = NULL, next.whole_open = NULL, next.shaped = NULL;
-        next.multiple = k->multiple, next.open = k->open, next.built = k->built;
-        status = make_dictionary(k, k->n_shaped, k->shaped, &next);
-        if (status == CLS_OK) clsi_noisy_swap(k, &next);
-        clsi_noisy_free_dictionary(&next);
+        status = rebuild(k);
     }
     if (status == CLS_OK) status = begin(k);
     return status == CLS_OK ? clsi_noisy_fit(k, window, 1) : status;
@@ -322,27 +327,6 @@ static cls_status settle(clsi_noisy *k, const clsi_contest *c) {
 
 cls_status clsi_noisy_last(clsi_noisy *k) {
     return k->n_shaped ? settle(k, NULL) : clsi_noisy_fit(k, k->recipe.window, 1);
-}
-
-cls_status clsi_noisy_shape(clsi_noisy *k, clsi_noisy *other, const clsi_shape_set *found,
-                            const size_t *count, size_t which, const clsi_contest *c,
-                            int *swapped) {
-    size_t n = 0;
-    clsi_shaped *list = clsi_calloc(k->all->n + 1, sizeof *list);
-    if (!list) return clsi_no_memory(k->w->error);
-    for (size_t i = 0; i < k->all->n; i++) {
-        const clsi_shape_set *set = found + i * CLSI_SHAPE_SETS;
-        if (count[i] > which && (which == 0 || set[which].cost < set->cost + NEAR))
-            list[n++] = (clsi_shaped){i, set[which]};
-    }
-    cls_status status = n ? make_dictionary(k, n, list, other) : CLS_OK;
-    if (status == CLS_OK && n) {
-        clsi_noisy_swap(k, other);
-        *swapped = 1;
-        status = settle(k, c);
-    }
-    free(list);
-    return status;
 }
 
 /* ---- what it costs, and how sure it is ---- */
@@ -418,25 +402,105 @@ static cls_status add_directions(clsi_noisy *k, size_t n, size_t all, const size
     return CLS_OK;
 }
 
-cls_status clsi_noisy_constants(clsi_noisy *k, const double *S, double memory, clsi_dropped *out) {
-    size_t P = k->P + k->Q, all = 0;
-    if (!k->n_shaped) return CLS_OK;
-    size_t *at = clsi_calloc(2 * P + 1, sizeof *at);
-    double *M = clsi_calloc(2 * P * P + P + 1, sizeof *M), *C = M + P * P, *error_at = C + P * P;
+/* Covariance C (all, all) of the columns at[all], n coefficients and derivatives behind them, and the errors
+ * (P + Q) of the latter, by the information S. */
+static cls_status find_errors(clsi_noisy *k, const double *S, double memory, size_t *at, size_t *n,
+                              size_t *all, double *C, double *error_at) {
+    size_t P = k->P + k->Q;
+    double *M = clsi_calloc(P * P + 1, sizeof *M);
     unsigned char *open = clsi_calloc(P + 1, 1);
-    cls_status status = at && M && open ? CLS_OK : clsi_no_memory(k->w->error);
-    size_t n = status == CLS_OK ? list_columns(k, at, &all) : 0;
-    if (status == CLS_OK && all > n) {
-        for (size_t i = 0; i < all; i++)
-            for (size_t j = 0; j < all; j++) M[i * all + j] = S[at[i] * P + at[j]];
-        if (clsi_seen_inverse(all, M, SEEN, C, open) < 0) status = clsi_no_memory(k->w->error);
-        for (size_t i = n; i < all; i++)
-            error_at[at[i]] = open[i] ? INFINITY : sqrt(memory * fmax(C[i * all + i], 0));
-        if (status == CLS_OK) status = add_directions(k, n, all, at, C, memory, out);
-        if (status == CLS_OK) tell(k, error_at);
-    }
-    free(at);
+    cls_status status = M && open ? CLS_OK : clsi_no_memory(k->w->error);
+    *n = list_columns(k, at, all);
+    for (size_t i = 0; i < *all && M; i++)
+        for (size_t j = 0; j < *all; j++) M[i * *all + j] = S[at[i] * P + at[j]];
+    if (status == CLS_OK && clsi_seen_inverse(*all, M, SEEN, C, open) < 0)
+        status = clsi_no_memory(k->w->error);
+    for (size_t i = *n; i < *all && status == CLS_OK; i++)
+        error_at[at[i]] = open[i] ? INFINITY : sqrt(memory * fmax(C[i * *all + i], 0));
     free(M);
     free(open);
+    return status;
+}
+
+cls_status clsi_noisy_constants(clsi_noisy *k, const double *S, double memory, clsi_dropped *out) {
+    size_t P = k->P + k->Q, n = 0, all = 0;
+    if (!k->n_shaped) return CLS_OK;
+    size_t *at = clsi_calloc(2 * P + 1, sizeof *at);
+    double *C = clsi_calloc(P * P + P + 1, sizeof *C), *error_at = C + P * P;
+    cls_status status = at && C ? find_errors(k, S, memory, at, &n, &all, C, error_at)
+                                : clsi_no_memory(k->w->error);
+    if (status == CLS_OK && all > n) status = add_directions(k, n, all, at, C, memory, out);
+    if (status == CLS_OK) tell(k, error_at);
+    free(at);
+    free(C);
+    return status;
+}
+
+/* ---- fits that are tried ---- */
+
+/* What the last fit left, for a dictionary that is made anew. */
+static void keep_coefficients(clsi_noisy *k) {
+    for (size_t i = 0; i < k->n_shaped; i++)
+        memcpy(k->shaped[i].set.theta, k->full + k->all->list[k->shaped[i].i].learned.offset,
+               k->shaped[i].set.n * sizeof *k->full);
+}
+
+/* Takes out the term whose constant is known least, if that is less than its own size: no law has such a one.
+ * *gone: there was one. */
+static cls_status drop_vague(clsi_noisy *k, int *gone) {
+    size_t P = k->P + k->Q, n = 0, all = 0, part = 0, which = SIZE_MAX;
+    size_t *at = clsi_calloc(2 * P + 1, sizeof *at);
+    double *S = clsi_calloc(2 * P * P + 2 * P + 1, sizeof *S), most = 1;
+    double *C = S + P * P, *g = C + P * P, *error_at = g + P;
+    cls_status status = at && S ? clsi_noisy_inform(k, S, g, NULL) : clsi_no_memory(k->w->error);
+    if (status == CLS_OK) status = find_errors(k, S, 1, at, &n, &all, C, error_at);
+    for (size_t i = 0; i < k->n_shaped && status == CLS_OK; i++) {
+        const clsi_shaped *s = &k->shaped[i];
+        for (size_t e = 0; e < s->set.n; e++)
+            for (size_t c = 0; c < s->set.term[e].n_constants; c++) {
+                double theta = k->full[k->all->list[s->i].learned.offset + e];
+                double share =
+                    error_at[derivative_at(k, s, e) + c] / fabs(theta * s->set.term[e].c[c]);
+                if (!(share <= most)) most = share, part = i, which = e;
+            }
+    }
+    *gone = which != SIZE_MAX;
+    if (*gone && k->shaped[part].set.n < 2) status = CLS_NUMERIC;
+    if (*gone && status == CLS_OK) {
+        clsi_shape_set *set = &k->shaped[part].set;
+        set->n--;
+        for (size_t e = which; e < set->n; e++) {
+            set->term[e] = set->term[e + 1];
+            set->theta[e] = set->theta[e + 1];
+        }
+        status = rebuild(k);
+    }
+    free(at);
+    free(S);
+    return status;
+}
+
+cls_status clsi_noisy_shape(clsi_noisy *k, clsi_noisy *other, const clsi_shape_set *found,
+                            const size_t *count, size_t which, const clsi_contest *c,
+                            int *swapped) {
+    size_t n = 0;
+    clsi_shaped *list = clsi_calloc(k->all->n + 1, sizeof *list);
+    if (!list) return clsi_no_memory(k->w->error);
+    for (size_t i = 0; i < k->all->n; i++) {
+        const clsi_shape_set *set = found + i * CLSI_SHAPE_SETS;
+        if (count[i] > which && (which == 0 || set[which].cost < set->cost + NEAR))
+            list[n++] = (clsi_shaped){i, set[which]};
+    }
+    cls_status status = n ? make_dictionary(k, n, list, other) : CLS_OK;
+    if (status == CLS_OK && n) {
+        clsi_noisy_swap(k, other);
+        *swapped = 1;
+        for (int gone = 1; gone && status == CLS_OK;) {
+            status = settle(k, c);
+            keep_coefficients(k);
+            if (status == CLS_OK) status = drop_vague(k, &gone);
+        }
+    }
+    free(list);
     return status;
 }
