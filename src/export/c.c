@@ -404,6 +404,16 @@ static void append_used(clsi_text *out, const clsi_export *e, const clsi_program
     if (use->inputs) clsi_text_printf(out, "#define CLSI_N_MOST %zu\n", (use->inputs + 7) / 8 * 8);
 }
 
+/* What pairs.inc asks: which functions the programs compute two at a time. */
+static void append_pairs_used(clsi_text *out, const clsi_text *programs) {
+    const char *text = programs->data ? programs->data : "";
+    int power = strstr(text, "clsi_k_pow_2(") != NULL;
+    int log = power || strstr(text, "clsi_k_log_2("), exp = power || strstr(text, "clsi_k_exp_2(");
+    if (log || exp) clsi_text_append(out, "#define CLSI_K_TWO\n");
+    if (log) clsi_text_append(out, "#define CLSI_K_TWO_LOG\n");
+    if (exp) clsi_text_append(out, "#define CLSI_K_TWO_EXP\n");
+}
+
 /* Names of functions, activations and passes that no program has. */
 #define DEAD_NAME(name, text) "CLSI_K_" #name,
 static const char *const function_names[] = {CLS_FUNCTION_LIST(DEAD_NAME) "CLSI_K_POWER"};
@@ -425,7 +435,7 @@ static void list_dead(const clsi_programs_use *use, const char *dead[DEAD]) {
 
 static const char source_head[] =
     "/* $.c: see $.h. The numerical methods are those of clausius, to the bit; their texts, with\n"
-    " * comments: kernels.inc, dense.inc, network_node.inc, sparse_lu.inc,\n"
+    " * comments: kernels.inc, pairs.inc, dense.inc, network_node.inc, sparse_lu.inc,\n"
     " * newton.inc, step.inc in its sources. Here is what this model calls of them. */\n"
     "#include \"$.h\"\n#include <float.h>\n#include <math.h>\n"
     "#include <string.h>\n\n"
@@ -466,10 +476,12 @@ static cls_status trim_parts(const clsi_programs_use *use, const source_parts *p
     static const char *const also[] = {"clsi_k_sum15", "clsi_k_exp_terms", "clsi_column_gives",
                                        NULL};
     const clsi_source_piece pieces[] = {
-        {p->used.data, 0},     {clsi_kernels_text, 0}, {"#define CLSI_DENSE CLSI_KERNEL\n", 0},
-        {clsi_dense_text, 0},  {p->tables.data, 0},    {p->kernels.data, 0},
-        {p->programs.data, 1}, {p->host.data, 0},      {clsi_newton_text, 0},
-        {clsi_step_text, 0},   {p->model.data, 0}};
+        {p->used.data, 0},    {clsi_kernels_text, 0},
+        {clsi_pairs_text, 0}, {"#define CLSI_DENSE CLSI_KERNEL\n", 0},
+        {clsi_dense_text, 0}, {p->tables.data, 0},
+        {p->kernels.data, 0}, {p->programs.data, 1},
+        {p->host.data, 0},    {clsi_newton_text, 0},
+        {clsi_step_text, 0},  {p->model.data, 0}};
     list_dead(use, dead);
     return clsi_trim_source(sizeof pieces / sizeof *pieces, pieces, dead, script,
                             script ? also : NULL, out, error);
@@ -479,9 +491,11 @@ cls_status clsi_export_source(clsi_export *e, int script, clsi_text *out, cls_er
     source_parts p = {0};
     clsi_programs_use use;
     clsi_export_used(e, &use);
+    e->two = !script;
     append_used(&p.used, e, &use);
     append_tables(&p.tables, e);
     cls_status status = clsi_append_programs(&p.kernels, &p.programs, e, error);
+    append_pairs_used(&p.used, &p.programs);
     clsi_append_host(&p.host, e);
     append_unit_check(&p.host, e);
     clsi_append_template(&p.model, e, clsi_export_model_text);
