@@ -76,11 +76,13 @@ static void append_cost(clsi_text *out, const clsi_export *e) {
         out,
         " * An iteration costs about %.0f operations: the residual %.0f, its slopes "
         "%.0f, the linear\n * equations %.0f. Seen over %llu steps of %g from the default "
-        "start: at most %d iterations\n * in a solve and %llu in a step (%.0f operations), "
+        "start%s: at most %d iterations\n * in a solve and %llu in a step (%.0f operations), "
         "%s.\n",
         all, residual, slopes, solve, (unsigned long long)e->tried_steps, sp->options.h,
-        e->worst_iterations, (unsigned long long)e->worst_step, (double)e->worst_step * all,
+        e->n_inputs ? ", inputs at 0" : "", e->worst_iterations, (unsigned long long)e->worst_step,
+        (double)e->worst_step * all,
         e->deepest_halving ? "with steps that had to be halved" : "no step had to be halved");
+    if (e->refused[0]) clsi_text_printf(out, " * Then a step was refused: %s.\n", e->refused);
 }
 
 static void append_about(clsi_text *out, const clsi_export *e) {
@@ -171,7 +173,7 @@ static void append_statuses(clsi_text *out, const clsi_export *e) {
 #undef STATUS
     clsi_text_printf(
         out,
-        "    %s_BAD_START, /* not a possible state */\n"
+        "    %s_BAD_START, /* no possible state, or not what a start may be given by */\n"
         "    %s_BAD_STEP,  /* the step must be a positive number */\n"
         "    %s_BAD_INPUT, /* there is no such input or parameter, or no such value */\n"
         "    %s_STATUS_COUNT\n} %s_status;\n\n",
@@ -359,7 +361,8 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out, ",\n    ");
     CLSI_TROUBLES(SENTENCE)
 #undef SENTENCE
-    clsi_text_append(out, "\"this is not a possible state\",\n    \"the step must be a positive "
+    clsi_text_append(out, "\"this is no possible state, or a start cannot be given by this\",\n    "
+                          "\"the step must be a positive "
                           "number\",\n    \"there is no such input or parameter, or it cannot have "
                           "this value\"};\nstatic const double clsi_default_step = ");
     clsi_append_number(out, e->sp->options.h);

@@ -173,6 +173,37 @@ test_main_takes_parameters_and_starts() {
     expect_in_file 'All 9 laws hold' none/README.md
 }
 
+# What the README of a system with inputs tells: the names, a program that compiles, and why inputs at 0 may not do.
+test_readme_of_a_system_with_inputs() {
+    cat >oven.clausius <<'S'
+system "a heated body in a room; a name that C has"
+input Q [W], Tair [K]
+temperature T1 [K]
+parameter double = 50, ka = 0.5
+reservoir Troom [K] = Tair
+thermal lagrangian double*T1*(log(T1/300) - 1)
+heat exchange T1 <-> Troom: ka
+heat source heater on T1: Q
+start T1 = 293
+step 0.1
+until 10
+S
+    "$CLAUSIUS" export c oven.clausius -o oven --quiet
+    expect_in_file '^\| Tair \| `OVEN_INPUT_Tair` \| K \|' oven/README.md
+    expect_in_file '`OVEN_PARAMETER_double_`' oven/README.md
+    expect_in_file '^Then a step was refused: step 1 at time 0: .*Inputs are 0 until they are set' oven/README.md
+    { # the program of the README, in a room that is not at 0 K
+        printf '#include "oven.h"\n#include <stdio.h>\nint main(void) {\n'
+        sed -n '/^In a program of your own/,/^## /p' oven/README.md | sed -n 's/^    //p' |
+            sed 's/^oven_set_input.*/&\noven_set_input(\&m, OVEN_INPUT_Tair, 293);/'
+        printf 'printf("%%.17g\\n", row[OVEN_COLUMN_T1]);\nreturn 0;\n}\n'
+    } >own.c
+    gcc -std=c99 -pedantic -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -Ioven own.c oven/oven.c -lm -o own || fail "the program of the README does not compile"
+    run ./own
+    expect_ok
+    expect_stdout "^$("$CLAUSIUS" simulate oven.clausius --set "Q=1, Tair=293" --steps 1000 --quiet | awk -F, 'END { print $2 }')"
+}
+
 test_fmus_with_networks() {
     fmpy
     local v
