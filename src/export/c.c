@@ -182,6 +182,7 @@ static void append_statuses(clsi_text *out, const clsi_export *e) {
 
 static const char functions[] =
     "extern const char $_system[], $_scheme[], $_version[];\n"
+    "extern const char $_set[]; /* values of parameters that were given when it was written */\n"
     "extern const char *const $_columns[$$_COLUMNS]; /* as clausius writes them */\n"
     "extern const char *const $_parameters[$$_PARAMETERS + 1], *const $_inputs[$$_INPUTS + 1];\n\n"
     "/* The default start at time 0, with the default step. */\n"
@@ -340,9 +341,10 @@ static void append_start(clsi_text *out, const clsi_export *e) {
 
 static void append_tables(clsi_text *out, const clsi_export *e) {
     const char *const texts[] = {e->source, e->sp->scheme->info.name,
-                                 e->options.version ? e->options.version : cls_version()};
-    static const char *const names[] = {"system", "scheme", "version"};
-    for (size_t k = 0; k < 3; k++) {
+                                 e->options.version ? e->options.version : cls_version(),
+                                 e->options.set ? e->options.set : ""};
+    static const char *const names[] = {"system", "scheme", "version", "set"};
+    for (size_t k = 0; k < 4; k++) {
         clsi_text_printf(out, "const char %s_%s[] = ", e->prefix, names[k]);
         clsi_append_string(out, texts[k]);
         clsi_text_append(out, ";\n");

@@ -155,8 +155,10 @@ cls_status clsi_export_readme(const clsi_export *e, int fmu, clsi_text *out, cls
     cls_status status = e->model ? cls_model_show(e->model, &about, error)
                                  : cls_system_show(e->s, CLS_SHOW_SUMMARY, &about, error);
     if (status != CLS_OK) return status;
-    clsi_text_printf(out, "# %s\n\n%s\n\nWritten by clausius %s from `%s`.\n\n", e->prefix,
+    clsi_text_printf(out, "# %s\n\n%s\n\nWritten by clausius %s from `%s`", e->prefix,
                      cls_system_title(e->s), cls_version(), e->source);
+    if (e->options.set) clsi_text_printf(out, " with `--set \"%s\"`", e->options.set);
+    clsi_text_append(out, ".\n\n");
     if (fmu)
         clsi_append_template(
             out, e,

@@ -218,6 +218,31 @@ test_fmus_with_networks() {
     done
 }
 
+# A start is brought to length one: what depends on a component of a direction depends on all of them there.
+test_fmu_of_a_body_with_directions() {
+    fmpy
+    local v
+    cat >spin.clausius <<'S'
+system "a heavy body with its attitude; friction heats it"
+rigid body mu1, mu2, mu3 with velocity w1, w2, w3
+vertical g1, g2, g3 of mu1, mu2, mu3
+attitude e0, e1, e2, e3 of mu1, mu2, mu3
+entropy S
+hamiltonian mu1^2/2 + mu2^2/4 + mu3^2/5 + 0.7*(g3 + 0.2*g1) + 2*exp(S/2)
+friction on S: mu1 <- -0.02*w1, mu2 <- -0.03*w2*(1 + T), mu3 <- -0.01*w3
+start mu1 = 0.5, mu2 = 1, mu3 = 2, g1 = 0.6, g2 = 0, g3 = 0.8, S = 0.3
+step 0.02
+until 20
+S
+    "$CLAUSIUS" simulate spin.clausius --steps 60 --quiet -o rows.csv
+    for v in 2 3; do
+        "$CLAUSIUS" export fmu spin.clausius --fmi $v -o spin.fmu --quiet
+        run "$python" "$SOURCE/tests/export/check_fmu.py" spin.fmu rows.csv
+        expect_ok
+        expect_stdout 'same bits, 0 messages'
+    done
+}
+
 test_fmus_in_use() {
     fmpy
     local v
