@@ -496,7 +496,7 @@ cls_status clsi_export_source(clsi_export *e, int script, clsi_text *out, cls_er
     source_parts p = {0};
     clsi_programs_use use;
     clsi_export_used(e, &use);
-    e->two = !script;
+    e->two = !script && !(e->sp->residual && e->sp->residual->n_takes);
     append_used(&p.used, e, &use);
     append_tables(&p.tables, e);
     cls_status status = clsi_append_programs(&p.kernels, &p.programs, e, error);
