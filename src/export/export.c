@@ -163,7 +163,12 @@ static cls_status try_it(clsi_export *e, cls_error *error) {
         cls_simulate_info info = cls_simulator_info(sim);
         for (uint64_t k = (uint64_t)fmax(1, fmin(steps, TRIED)), before; k > 0; k--) {
             before = info.newton_iterations;
-            if (cls_simulator_advance(sim, 1, NULL) != CLS_OK) break;
+            cls_error why = {0};
+            if (cls_simulator_advance(sim, 1, &why) != CLS_OK) {
+                snprintf(e->refused, sizeof e->refused, "%.*s", (int)strcspn(why.message, ";"),
+                         why.message);
+                break;
+            }
             info = cls_simulator_info(sim);
             if (info.newton_iterations - before > e->worst_step)
                 e->worst_step = info.newton_iterations - before;
