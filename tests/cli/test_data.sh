@@ -92,6 +92,18 @@ test_control_characters_are_shown() {
     run "$CLAUSIUS" data inspect a.csv
     expect_refused 3 'x1b\[31m'
     expect_no_stderr $'\033'
+    printf 'time,x\xe2\x80\xae,T (K) [K]\n0,1,2\n1,2,3\n' >a.csv # turns the order of what follows it
+    run "$CLAUSIUS" data convert a.csv -o b.csv
+    expect_ok
+    expect grep -qx 'time,x\\u202e,T' b.csv # not T (K): that would be read as T the next time
+}
+
+test_names_take_no_longer_than_numbers() {
+    awk 'BEGIN { printf "time"; for (i = 1; i <= 200000; i++) printf ",x%d [m]", i; print ""
+                 for (r = 0; r < 2; r++) { printf "%d", r; for (i = 1; i <= 200000; i++) printf ",1"; print "" } }' >wide.csv
+    run bash -c 'ulimit -t 10; "$0" data inspect wide.csv' "$CLAUSIUS" # 50 s when names were compared with each other
+    expect_ok
+    expect_stdout '200001 columns'
 }
 
 test_links_stay_links() {

@@ -617,6 +617,11 @@ test_bad_models() {
     run "$CLAUSIUS" simulate start.safetensors --steps 1
     expect_exit 4
     expect_stderr 'start\.safetensors: its start is not finite'
+    # its name does not steer the terminal
+    sed 's/"system_name":"adiabatic-piston"/"system_name":"\\u001b[31mpiston"/' good.safetensors >red.safetensors
+    run "$CLAUSIUS" show red.safetensors
+    expect_ok
+    expect_stdout 'model of \\x1b\[31mpiston'
 }
 
 run_tests
