@@ -143,7 +143,10 @@ static void run_batches(adam *a, clsi_run *run) {
         if (!rows) return;
         double loss = iterate(a, run, rows, rate);
         run->info->iterations = k + 1;
-        if ((k + 1) % epoch && k + 1 < most) continue;
+        if ((k + 1) % epoch && k + 1 < most) {
+            if (clsi_run_ends(run)) return;
+            continue;
+        }
         if (!last || k + 1 == most) loss = clsi_full_loss(run->problem, run->theta);
         if (clsi_run_report(run, loss)) return;
     }
