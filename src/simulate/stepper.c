@@ -419,7 +419,7 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
     sp->n_free = n_free;
     sp->books = !open;
     clsi_step *st = NULL;
-    if (sp->scheme->build) status = clsi_step_create(s, sp->scheme, &st, error);
+    if (sp->scheme->build) status = clsi_step_create(s, sp->scheme, options->h, &st, error);
     if (status == CLS_OK) status = create(sp, st, symbols, !open, dense, error);
     if (status == CLS_OK && sp->scheme->noise && !n_free) status = clsi_bath_create(sp, error);
     if (status == CLS_OK) {
