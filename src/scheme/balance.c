@@ -190,22 +190,33 @@ static cls_node by_motion(const clsi_step *st, const clsi_point *start, const cl
     return thermal ? cls_neg(g, cls_mul(g, sum, cls_mul(g, soft, f->T[i]))) : sum;
 }
 
-/* How far a (m) differs from its neighbours around i, and from r (nr) in the reservoirs. */
-static cls_node unevenness(const clsi_step *st, const clsi_flows *flows, size_t i,
-                           const cls_node *a, const cls_node *r) {
+/* sum over k of |kappa_ik| (a_k - a_i) (b_k - b_i), with r_a, r_b (nr) for a, b of the reservoirs. */
+static cls_node uneven_product(const clsi_step *st, const clsi_flows *flows, size_t i,
+                               const cls_node *a, const cls_node *r_a, const cls_node *b,
+                               const cls_node *r_b) {
     cls_graph *g = st->g;
     const clsi_sparse *t = &st->s->bound.conductance;
     size_t nr = st->s->nr;
     cls_node sum = cls_constant(g, 0);
     CLSI_EACH(t, i, e) {
-        cls_node d = cls_sub(g, a[t->entries[e].column], a[i]);
-        sum = cls_add(g, sum, cls_mul(g, absolute(g, flows->kappa[e]), cls_mul(g, d, d)));
+        size_t k = t->entries[e].column;
+        cls_node product = cls_mul(g, cls_sub(g, a[k], a[i]), cls_sub(g, b[k], b[i]));
+        sum = cls_add(g, sum, cls_mul(g, absolute(g, flows->kappa[e]), product));
     }
     for (size_t k = 0; k < nr; k++) {
-        cls_node d = cls_sub(g, r[k], a[i]), bath = flows->bath[i * nr + k];
+        cls_node bath = flows->bath[i * nr + k];
         if (cls_is_constant(g, bath, 0)) continue;
-        sum = cls_add(g, sum, cls_mul(g, absolute(g, bath), cls_mul(g, d, d)));
+        cls_node product = cls_mul(g, cls_sub(g, r_a[k], a[i]), cls_sub(g, r_b[k], b[i]));
+        sum = cls_add(g, sum, cls_mul(g, absolute(g, bath), product));
     }
+    return sum;
+}
+
+/* How far a (m) differs from its neighbours around i, and from r (nr) in the reservoirs. */
+static cls_node unevenness(const clsi_step *st, const clsi_flows *flows, size_t i,
+                           const cls_node *a, const cls_node *r) {
+    cls_graph *g = st->g;
+    cls_node sum = uneven_product(st, flows, i, a, r, a, r);
     return cls_apply(g, CLS_FN_SQRT, cls_add(g, sum, cls_constant(g, 1e-40)));
 }
 
@@ -242,15 +253,24 @@ static rates rates_at_start(clsi_step *st, const clsi_point *start, const clsi_f
 }
 
 /* w_i. With D the unevenness of the temperatures around i, c of what conduction does to them, o of
- * what all else does: x = h c / D, and (c - o)/x is how far the differences are from where conduction
+ * what all else does: x = h c / D where conduction makes the differences decay. Where it makes them grow,
+ * as ahead of a front, they do not change places by themselves, and GROWTH of it counts: of a step that
+ * is far too long the neighbours' do. (c - o)/x is how far the differences are from where conduction
  * and the rest are in balance; h o is how far damping would carry them away from there. */
+static const double GROWTH = 0.125;
+
 static cls_node damping(const clsi_step *st, const clsi_point *start, const clsi_flows *first,
                         const rates *r, size_t i) {
     cls_graph *g = st->g;
     cls_node c = unevenness(st, first, i, r->conducted, r->still);
     cls_node o = unevenness(st, first, i, r->other, r->moving);
     cls_node D = unevenness(st, first, i, start->T, first->reservoir);
-    cls_node x = cls_div(g, cls_mul(g, st->h, c), D);
+    cls_node decay = cls_neg(
+        g, uneven_product(st, first, i, start->T, first->reservoir, r->conducted, r->still));
+    cls_node decays = cls_div(g, positive(g, decay), cls_mul(g, D, D));
+    cls_node x = cls_add(g, cls_mul(g, cls_constant(g, 1 - GROWTH), decays),
+                         cls_mul(g, cls_constant(g, GROWTH), cls_div(g, c, D)));
+    x = cls_mul(g, st->h, x);
     cls_node beyond = positive(g, cls_sub(g, x, cls_constant(g, 2)));
     cls_node far = positive(g, cls_sub(g, c, o));
     cls_node harm = cls_add(g, far, cls_add(g, cls_mul(g, x, o), cls_constant(g, 1e-100)));
