@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "table.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,6 +139,35 @@ static cls_status advance(cls_simulator *sim, uint64_t *done, uint64_t to, uint6
     return CLS_OK;
 }
 
+/* A law of the system itself that is broken where a motion could not go on (a heat capacity of the wrong
+ * sign, a friction that drives) says more than the step that failed: it is added to the message. */
+static void add_broken_law(const cls_system *s, cls_simulator *sim, double *row, cls_error *error) {
+    const char **names = cli_columns(s);
+    cls_audit_options options = cls_audit_defaults();
+    cls_table *here = NULL;
+    cls_audit *audit = NULL;
+    cls_error ignored;
+    options.beyond = 1;
+    cls_status status = names ? CLS_OK : CLS_MEMORY;
+    if (!status) status = cls_table_create(cls_system_column_count(s), names, &here, &ignored);
+    if (!status) status = cls_simulator_row(sim, row, &ignored);
+    if (!status) status = cls_table_append(here, row, &ignored);
+    if (row) row[0] += 1; /* the judge wants a motion: rest, here */
+    if (!status) status = cls_table_append(here, row, &ignored);
+    if (!status) status = cls_audit_trajectory(s, here, &options, &audit, &ignored);
+    for (size_t i = 0; !status && i < cls_audit_count(audit); i++) {
+        const cls_law *law = cls_audit_law(audit, i);
+        size_t n = strlen(error->message);
+        if (law->passed || law->finding) continue;
+        snprintf(error->message + n, sizeof error->message - n,
+                 "; the law `%s` is broken there: %s", law->name, law->text);
+        break;
+    }
+    cls_audit_free(&audit);
+    cls_table_free(&here);
+    free(names);
+}
+
 cls_status cli_walk(const cls_system *s, cls_simulator *sim, uint64_t steps, uint64_t every,
                     cli_take take, void *to, cli_progress *p, cls_error *error) {
     double *row = calloc(cls_system_column_count(s) + 1, sizeof *row);
@@ -148,6 +178,7 @@ cls_status cli_walk(const cls_system *s, cls_simulator *sim, uint64_t steps, uin
         if (!status) status = take(to, row, error);
         if (status || done == steps) break;
         status = advance(sim, &done, steps - done < every ? steps : done + every, steps, p, error);
+        if (status == CLS_NUMERIC) add_broken_law(s, sim, row, error);
     }
     free(row);
     return status;

@@ -35,6 +35,15 @@ void clsi_text_printf(clsi_text *t, const char *format, ...) CLS_PRINTF(2, 3);
 char *clsi_text_take(clsi_text *t); /* the caller's, free() it; NULL if anything failed */
 void clsi_text_clear(clsi_text *t);
 
+/* Text from a file as it may be shown (shown.c): valid UTF-8 (other bytes taken as Latin-1), control characters but tabs
+ * written as \x1b, those that turn the order of letters as \u202e. The caller's to free; NULL without memory. */
+char *clsi_shown_text(const char *text, size_t length);
+char *clsi_shown_lines(const char *text); /* the same, and ends of lines stay */
+int clsi_is_shown(const char *text);      /* on one line, as it is */
+size_t clsi_shown_length(const char *text,
+                         size_t left); /* of its first character; 0: not to be shown */
+int clsi_turns_order(const char *text, size_t left);
+
 /* For tables of names (FNV-1a, spread over the whole). */
 static inline size_t clsi_hash_text(const char *s, size_t n) {
     uint64_t h = 0xcbf29ce484222325u;

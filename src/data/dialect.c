@@ -145,7 +145,7 @@ static int is_bracket_unit(char *open, char *close) {
     return known;
 }
 
-char *clsi_cut_unit(char *name) {
+static char *cut_one(char *name) {
     size_t n = strlen(name);
     if (n < 4 || (name[n - 1] != ']' && name[n - 1] != ')')) return NULL;
     char *close = name + n - 1, *open = close;
@@ -157,13 +157,18 @@ char *clsi_cut_unit(char *name) {
     if (*open == '[' && open[-1] != ' ' && open[1 + strspn(open + 1, "0123456789")] == ']' &&
         open + 1 < close)
         return NULL; /* u[3] */
-    *close = *open = 0;
-    for (char *c = open; c > name && (c[-1] == ' ' || c[-1] == '\t' || c[-1] == '_');) *--c = 0;
-    if (!*name) { /* nothing but a unit: it is the name */
-        *open = '[', *close = ']';
-        return NULL;
-    }
+    char *end = open;
+    while (end > name && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '_')) end--;
+    if (end == name) return NULL; /* nothing but a unit: it is the name */
+    *close = *end = 0;
     return clsi_trim(open + 1);
+}
+
+char *clsi_cut_unit(char *name) {
+    char *unit = cut_one(name);
+    while (unit && cut_one(name)) /* what is left, written, must not be read with a unit again */
+        ;
+    return unit;
 }
 
 static cls_status add_name(clsi_names *list, const char *text, size_t n, cls_error *error) {
@@ -216,59 +221,67 @@ static cls_status split_names(const clsi_lines *l, const char *s, const char *st
     return status;
 }
 
-/* x [m] becomes x with the unit m, unless two names would become one. */
-static cls_status take_units(clsi_names *list, cls_error *error) {
-    for (size_t i = 0; i < list->n; i++) {
-        char *whole = clsi_strdup(list->items[i]);
-        if (!whole) return clsi_no_memory(error);
-        char *unit = clsi_cut_unit(list->items[i]);
-        int clash = 0;
-        for (size_t j = 0; unit && j < list->n; j++) {
-            size_t n = strlen(list->items[i]);
-            clash |= j != i && !strncmp(list->items[j], list->items[i], n) &&
-                     (!list->items[j][n] || strchr(" [(_", list->items[j][n]));
-            if (clash && list->items[j][n] && j != i) {
-                char *copy = clsi_strdup(list->items[j]);
-                if (copy) clsi_cut_unit(copy);
-                clash = copy && !strcmp(copy, list->items[i]);
-                free(copy);
-            }
-            if (clash) break;
-        }
-        if (!unit || clash || !*unit || !strcmp(unit, "-")) {
-            if (!unit || clash) memcpy(list->items[i], whole, strlen(whole) + 1);
-            free(whole);
-            continue;
-        }
-        free(whole);
-        free(list->units[i]);
-        if (!(list->units[i] = clsi_strdup(unit))) return clsi_no_memory(error);
+/* Of every name the number of the first with the same letters. By hash: there may be as many names as a field has points. */
+static cls_status first_named(size_t n, char *const *names, uint32_t **out, cls_error *error) {
+    size_t slots = 64;
+    while (slots < 2 * n) slots *= 2;
+    uint32_t *seen = clsi_calloc(slots, sizeof *seen), /* 1 + the number of a name */
+        *first = *out = clsi_calloc(n + 1, sizeof *first);
+    for (size_t i = 0; i < n && seen && first; i++) {
+        size_t slot = clsi_hash_text(names[i], strlen(names[i])) & (slots - 1);
+        while (seen[slot] && strcmp(names[i], names[seen[slot] - 1]) != 0)
+            slot = (slot + 1) & (slots - 1);
+        if (!seen[slot]) seen[slot] = (uint32_t)i + 1;
+        first[i] = seen[slot] - 1;
     }
-    return CLS_OK;
+    int whole = seen && first;
+    free(seen);
+    return whole ? CLS_OK : clsi_no_memory(error);
 }
 
-/* By hash: there may be as many names as a field has points. */
-static cls_status check_names(const clsi_lines *l, const clsi_names *list, cls_error *error) {
-    size_t slots = 64;
-    while (slots < 2 * list->n) slots *= 2;
-    uint32_t *seen = clsi_calloc(slots, sizeof *seen); /* 1 + the number of a name */
-    cls_status status = seen ? CLS_OK : clsi_no_memory(error);
+/* x [m] becomes x with the unit m, unless two names would become one. */
+static cls_status take_units(clsi_names *list, cls_error *error) {
+    clsi_names cut = {0};
+    uint32_t *first = NULL;
+    cls_status status = CLS_OK;
     for (size_t i = 0; i < list->n && !status; i++) {
-        const char *name = list->items[i];
-        size_t slot = clsi_hash_text(name, strlen(name)) & (slots - 1);
-        while (seen[slot] && strcmp(name, list->items[seen[slot] - 1]) != 0)
-            slot = (slot + 1) & (slots - 1);
-        if (!*name)
+        status = add_name(&cut, list->items[i], strlen(list->items[i]), error);
+        const char *unit = status ? NULL : clsi_cut_unit(cut.items[i]);
+        if (unit && !(cut.units[i] = clsi_strdup(unit))) status = clsi_no_memory(error);
+    }
+    if (!status) status = first_named(cut.n, cut.items, &first, error);
+    for (size_t i = 0; i < list->n && !status;
+         i++) /* after all that share it, the first of a name is no first */
+        if (first[i] != i) first[first[i]] = (uint32_t)list->n;
+    for (size_t i = 0; i < list->n && !status; i++) {
+        char *unit = cut.units[i];
+        if (!unit || first[i] != i) continue;
+        free(list->items[i]);
+        list->items[i] = cut.items[i];
+        cut.items[i] = NULL;
+        if (!*unit || !strcmp(unit, "-")) continue;
+        free(list->units[i]);
+        list->units[i] = unit;
+        cut.units[i] = NULL;
+    }
+    free(first);
+    clsi_names_free(&cut);
+    return status;
+}
+
+static cls_status check_names(const clsi_lines *l, const clsi_names *list, cls_error *error) {
+    uint32_t *first = NULL;
+    cls_status status = first_named(list->n, list->items, &first, error);
+    for (size_t i = 0; i < list->n && !status; i++) {
+        if (!*list->items[i])
             status = clsi_lines_bad(l, (int)i + 1, error, "column %zu has no name", i + 1);
-        else if (seen[slot])
+        else if (first[i] != i)
             status =
                 clsi_lines_bad(l, (int)i + 1, error,
                                "columns %u and %zu have the same name \"%s\"; names must differ",
-                               seen[slot], i + 1, name);
-        else
-            seen[slot] = (uint32_t)i + 1;
+                               first[i] + 1, i + 1, list->items[i]);
     }
-    free(seen);
+    free(first);
     return status;
 }
 

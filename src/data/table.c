@@ -361,42 +361,6 @@ cls_status cls_table_set_unit(cls_table *t, size_t column, const char *unit, cls
 
 /* ---- for messages ---- */
 
-/* The length of the UTF-8 character at s that may be shown, or 0. C1 controls (U+0080 to U+009F)
- * are control characters to a terminal. */
-static size_t shown_character(const unsigned char *s, size_t left) {
-    if (*s < 0x80) return *s >= 32 && *s != 127 ? 1 : *s == '\t';
-    size_t n = *s >= 0xc2 && *s < 0xe0   ? 2
-               : *s >= 0xe0 && *s < 0xf0 ? 3
-               : *s >= 0xf0 && *s < 0xf5 ? 4
-                                         : 0;
-    if (!n || n > left) return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0;
-    if (n == 2 && s[0] == 0xc2 && s[1] < 0xa0) return 0;
-    if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0))) return 0;
-    if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90))) return 0;
-    return n;
-}
-
-char *clsi_shown_text(const char *text, size_t length) {
-    clsi_text out = {0};
-    clsi_text_append(&out, "");
-    for (size_t i = 0; i < length;) {
-        const unsigned char *s = (const unsigned char *)text + i;
-        size_t n = shown_character(s, length - i);
-        if (n)
-            clsi_text_append_n(&out, text + i, n);
-        else if (s[0] == 0xc2 && i + 1 < length && s[1] >= 0x80 && s[1] < 0xa0)
-            clsi_text_printf(&out, "\\x%02x", s[1]), n = 2;
-        else if (*s >= 0xa0) /* Latin-1 */
-            clsi_text_append_n(&out, (char[]){(char)(0xc0 | *s >> 6), (char)(0x80 | (*s & 63))}, 2);
-        else
-            clsi_text_printf(&out, "\\x%02x", *s);
-        i += n ? n : 1;
-    }
-    return clsi_text_take(&out);
-}
-
 int clsi_table_time(const cls_table *t) {
     int time = cls_table_find(t, "time");
     return time >= 0 ? time : cls_table_find(t, "t");

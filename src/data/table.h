@@ -40,10 +40,6 @@ cls_status clsi_table_index(cls_table *t, cls_error *error);
 /* Room for `rows` rows in every column. */
 cls_status clsi_table_reserve(cls_table *t, size_t rows, cls_error *error);
 
-/* Text from a file as it may be shown: valid UTF-8 (other bytes taken as Latin-1), control
- * characters but tabs written as \x1b. The caller's to free; NULL without memory. */
-char *clsi_shown_text(const char *text, size_t length);
-
 /* Names are not empty, differ from each other, stay on one line and are at most CLSI_MAX_COLUMNS. */
 cls_status clsi_check_names(size_t n, const char *const *names, cls_error *error);
 /* A note that reads back: a key without blanks or colon, a value on one line. */

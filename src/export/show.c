@@ -26,20 +26,9 @@ static cls_status not_ours(const char *path, cls_error *error) {
 
 /* The file may come from anywhere: its lines as they may be shown on a terminal. */
 static cls_status check_card(const char *path, char *card, char **text, cls_error *error) {
-    clsi_text shown = {0};
     int ours = strstr(card, "Written by clausius") != NULL;
-    for (const char *at = card; ours && *at;) {
-        size_t n = strcspn(at, "\n");
-        char *line = clsi_shown_text(at, n);
-        if (!line) shown.failed = 1;
-        clsi_text_append(&shown, line ? line : "");
-        clsi_text_append(&shown, at[n] ? "\n" : "");
-        free(line);
-        at += n + (at[n] != 0);
-    }
+    *text = ours ? clsi_shown_lines(card) : NULL;
     free(card);
-    *text = clsi_text_take(&shown);
-    if (!ours) cls_text_free(text);
     if (!ours) return not_ours(path, error);
     return *text ? CLS_OK : clsi_no_memory(error);
 }

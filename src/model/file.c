@@ -210,13 +210,15 @@ static cls_status take(const char *path, const clsi_container *c, cls_model *m, 
                *name = clsi_container_note(c, "system_name");
     const char *provenance = clsi_container_note(c, "provenance");
     if (!format || (strcmp(format, FORMAT) != 0 && strcmp(format, BEFORE) != 0))
-        return clsi_fail(error, CLS_SYSTEM, "%s: its format is '%s', this program reads '%s'", path,
-                         format ? format : "unknown", FORMAT);
+        return clsi_fail(
+            error, CLS_SYSTEM,
+            "%s: its format is '%s', this program reads '%s'; did a newer one write it?", path,
+            format && clsi_is_shown(format) ? format : "unknown", FORMAT);
     const clsi_tensor *theta = find_tensor(c, "theta"), *start = find_tensor(c, "start");
     if (!text || !name || !provenance || c->n_tensors != 2 || !theta || !start)
         return bad(path, "system, provenance or theta is missing", error);
     m->text = clsi_strdup(text);
-    m->name = clsi_strdup(name);
+    m->name = clsi_shown_text(name, strlen(name));
     m->provenance = clsi_strdup(provenance);
     m->n_theta = theta->n;
     m->n_start = start->n;
@@ -381,6 +383,8 @@ cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
         free(printed);
     }
     json_decref(provenance);
-    *text = clsi_text_take(&t);
+    char *told = clsi_text_take(&t);
+    *text = told ? clsi_shown_lines(told) : NULL; /* the file may come from anywhere */
+    free(told);
     return *text ? CLS_OK : clsi_no_memory(error);
 }

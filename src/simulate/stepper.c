@@ -258,7 +258,8 @@ static cls_status compile_scale(compiler *c) {
     cls_status status = CLS_OK;
     to[CLSI_SCALE_ENERGY] = largest_of(g, f->energy);
     to[CLSI_SCALE_ENERGY_SLOPES] = slopes_of(g, f->energy, f->nz, f->z);
-    int counts = c->sp->options.monitor || c->sp->scheme->estimate; /* falls of the entropy */
+    /* who counts falls of the entropy, or takes back a step over which it falls */
+    int counts = c->sp->options.monitor || c->sp->scheme->estimate || c->sp->scheme->carries;
     to[CLSI_SCALE_ENTROPY_SLOPES] =
         counts ? slopes_of(g, f->entropy, f->nz, f->z) : cls_constant(g, 0);
     to[CLSI_SCALE_POWER] = cls_constant(g, 0);

@@ -287,6 +287,7 @@ static cls_status expand_loops(clsi_loops *a, const clsi_loop *l, size_t n, clsi
     if (n == 0) return expand_body(a, c, turn);
     long low, high;
     cls_status status = clsi_read_range(a, l->range, turn, &low, &high, NULL);
+    if (status == CLS_OK) status = clsi_room_for_turns(a, turn, l->name, low, high);
     for (long i = low; status == CLS_OK && i <= high; i++) {
         size_t inner;
         if (a->flat.length > CLSI_MAX_FLAT)

@@ -98,6 +98,8 @@ cls_status clsi_array_integer(clsi_loops *a, size_t begin, size_t end, size_t tu
 cls_status clsi_find_sizes(clsi_loops *a, clsi_cursor statement);
 /* The turn in which the word is an index, or SIZE_MAX. */
 size_t clsi_turn_of(const clsi_loops *a, size_t turn, const char *word, size_t length);
+/* Refuses a range that is too long before anything is made of it. */
+cls_status clsi_room_for_turns(clsi_loops *a, size_t parent, clsi_cursor name, long low, long high);
 cls_status clsi_add_turn(clsi_loops *a, size_t parent, clsi_cursor name, long value, int hides,
                          size_t *out);
 /* Letters of the word at `at`, with dots inside, without brackets. */

@@ -232,6 +232,7 @@ static cls_status expand_sum(clsi_loops *a, const clsi_loop *l, size_t n, clsi_c
     if (n == 0) return expand_formula(a, c, turn);
     long low, high;
     cls_status status = clsi_read_range(a, l->range, turn, &low, &high, NULL);
+    if (status == CLS_OK) status = clsi_room_for_turns(a, turn, l->name, low, high);
     if (status != CLS_OK) return status;
     if (low > high) {
         clsi_loops_put(a, c.at, turn, "0");

@@ -79,11 +79,17 @@ size_t clsi_turn_of(const clsi_loops *a, size_t turn, const char *word, size_t l
     return SIZE_MAX;
 }
 
+cls_status clsi_room_for_turns(clsi_loops *a, size_t parent, clsi_cursor name, long low,
+                               long high) {
+    if (low > high || (size_t)high - (size_t)low < MAX_TURNS - a->n_turns) return CLS_OK;
+    return clsi_array_at(a, name.at, parent, "written out, this is more than %d times",
+                         (int)MAX_TURNS);
+}
+
 cls_status clsi_add_turn(clsi_loops *a, size_t parent, clsi_cursor name, long value, int hides,
                          size_t *out) {
-    if (a->n_turns >= MAX_TURNS)
-        return clsi_array_at(a, name.at, parent, "written out, this is more than %d times",
-                             (int)MAX_TURNS);
+    cls_status status = clsi_room_for_turns(a, parent, name, value, value);
+    if (status != CLS_OK) return status;
     if (!clsi_grow(&a->turns, &a->turns_room, a->n_turns + 1, sizeof *a->turns))
         return clsi_no_memory(a->r->error);
     *out = a->n_turns;

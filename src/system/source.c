@@ -20,13 +20,14 @@ static void quote(const clsi_reader *r, size_t where, size_t line_begin, clsi_te
     while (r->text[end] && r->text[end] != '\n') end++;
     if (where - from > WINDOW - 16) from = where - WINDOW / 2;
     if (end - from > WINDOW) end = from + WINDOW;
+    while (from < where && (r->text[from] & 0xC0) == 0x80) from++; /* whole letters */
+    while (end > where && (r->text[end] & 0xC0) == 0x80) end--;
     clsi_text_append(out, "\n    ");
-    for (size_t i = from; i < end; i++) {
-        char c = r->text[i];
-        if (c == '\r') continue;
-        if (c == '\t') c = ' ';
-        if (iscntrl((unsigned char)c)) c = '?';
-        clsi_text_append_n(out, &c, 1);
+    for (size_t i = from, n; i < end; i += n ? n : 1) {
+        n = clsi_shown_length(r->text + i, end - i);
+        if (r->text[i] == '\r' && r->text[i + 1] == '\n') continue;
+        int plain = n && r->text[i] != '\t';
+        clsi_text_append_n(out, plain ? r->text + i : n ? " " : "?", plain ? n : 1);
     }
     clsi_text_append(out, "\n    ");
     for (size_t i = from; i < where; i++) /* a UTF-8 letter is one column wide */
@@ -58,25 +59,31 @@ cls_status clsi_at(clsi_reader *r, size_t where, const char *format, ...) {
     return CLS_SYSTEM;
 }
 
-/* Comments become blanks; so do tabs and carriage returns. Other control letters are refused. */
+/* Comments become blanks; so do tabs, carriage returns at the end of a line, and the mark that editors write at the
+ * beginning. What may not be shown is refused; in comments may stand what is no UTF-8. */
 cls_status clsi_clean_text(clsi_reader *r) {
     int comment = 0, quoted = 0;
+    size_t n = !strncmp(r->text, "\xef\xbb\xbf", 3) ? 3 : 0;
     r->clean = clsi_strndup(r->text, r->length);
     if (!r->clean) return clsi_no_memory(r->error);
-    for (size_t i = 0; i < r->length; i++) {
+    memset(r->clean, '\n', n); /* the first statement begins its line */
+    for (size_t i = n; i < r->length; i += n ? n : 1) {
         char c = r->text[i];
+        n = clsi_shown_length(r->text + i, r->length - i);
         if (c == '\n') {
             comment = quoted = 0;
             continue;
         }
         if (c == '"' && !comment) quoted = !quoted;
         if (c == '#' && !quoted) comment = 1;
-        if (comment || c == '\t' || c == '\r') {
-            r->clean[i] = ' ';
-        } else if (iscntrl((unsigned char)c)) {
-            return clsi_at(r, i, "control character 0x%02x: a system file is plain text",
-                           (unsigned char)c);
-        }
+        if (c == '\r' && i + 1 < r->length && r->text[i + 1] != '\n')
+            return clsi_at(r, i, "a carriage return inside the line; lines end in LF or CR LF");
+        if (!n && c != '\r' && (!comment || clsi_turns_order(r->text + i, r->length - i)))
+            return clsi_at(r, i, "%s 0x%02x: a system file is plain text%s",
+                           c & 0x80 ? "byte" : "control character", (unsigned char)c,
+                           c & 0x80 ? " in UTF-8, without marks that turn the order of letters"
+                                    : "");
+        if (comment || c == '\t' || c == '\r') memset(r->clean + i, ' ', n ? n : 1);
     }
     return CLS_OK;
 }

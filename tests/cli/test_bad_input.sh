@@ -64,6 +64,33 @@ test_unfinished_and_empty_system_files() {
     expect_refused 4 'absent\.clausius.*No such file'
 }
 
+test_ends_of_lines_and_marks_of_editors() {
+    good_system | sed $'s/$/\r/; 1s/^/\xef\xbb\xbf/' >windows.clausius
+    run "$CLAUSIUS" simulate windows.clausius --steps 10 -o out.csv
+    expect_ok
+    rm out.csv
+    good_system | tr '\n' '\r' >cr.clausius # a comment would swallow the lines below it
+    run "$CLAUSIUS" simulate cr.clausius -o out.csv
+    expect_refused 4 'cr\.clausius:1:21: a carriage return inside the line'
+}
+
+# What steers a terminal, or turns the order in which letters are shown, is refused and quoted as marks.
+test_letters_that_may_not_be_shown() {
+    local bad
+    for bad in $'\x1b[31m' $'\xc2\x9b31m' $'\xe2\x80\xae' $'\xe2\x81\xa6' $'\xff'; do
+        good_system | LC_ALL=C sed "1s/test/$bad/" >bad.clausius
+        run "$CLAUSIUS" simulate bad.clausius -o out.csv
+        expect_refused 4 'bad\.clausius:1:9: (control character|byte) 0x'
+        LC_ALL=C grep -qF "$bad" "$err" && fail "$(printf %q "$bad") reached the terminal"
+    done
+    good_system | LC_ALL=C sed $'2s/$/ # \xe2\x80\xae/' >bad.clausius
+    run "$CLAUSIUS" simulate bad.clausius -o out.csv
+    expect_refused 4 'bad\.clausius:2:26: byte 0xe2'
+    good_system | LC_ALL=C sed $'1s/test/\xe6\xb8\xa9/; 2s/$/ # \xf6/' >fine.clausius
+    run "$CLAUSIUS" simulate fine.clausius --steps 10 -o out.csv
+    expect_ok
+}
+
 test_start_outside_the_domain() {
     good_system >good.clausius
     run "$CLAUSIUS" simulate good.clausius --start "x=6" -o out.csv
@@ -184,6 +211,17 @@ test_devices_without_an_end() {
 }
 
 # There are never more threads than motions: a simulator was made for each.
+# OpenBLAS, with a thread for each processor, asks for ever for memory that it does not get.
+test_a_limit_on_the_address_space() {
+    local kB
+    [[ $CLAUSIUS == *sanitize* ]] && skip "limits of memory do not go with sanitizers"
+    for kB in 120000 200000 400000; do
+        RUN_LIMIT=20 run bash -c 'unset OPENBLAS_NUM_THREADS; ulimit -v $1; exec "$0" simulate pendulum --steps 3 --quiet' "$CLAUSIUS" $kB
+        expect_ok
+        expect test "$(wc -l <"$out")" -gt 4
+    done
+}
+
 test_threads_that_nobody_has() {
     RUN_LIMIT=20 OMP_NUM_THREADS=1000000000 run "$CLAUSIUS" simulate pendulum --samples 3 --sample "q~U(-1,1)" --steps 3 --quiet
     expect_ok

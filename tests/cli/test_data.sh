@@ -51,6 +51,24 @@ END
     expect_stdout '^0\.1,0\.995,-0\.099,0\.0001'
 }
 
+# Without quotes, or with the unit behind them.
+test_data_lines_in_other_words() {
+    cat >block.clausius <<'END'
+coordinate x [m]
+hamiltonian p.x^2/2 + x^2/2
+data x = "position" [mm], v.x = speed [mm/s]
+data time = clock [ms]
+start x = 1, v.x = 0
+END
+    printf 'clock,position,speed\n0,1000,0\n100,995,-99\n' >lab.csv
+    run "$CLAUSIUS" simulate block.clausius --from lab.csv --row last --steps 1 --quiet
+    expect_stdout '^0\.1,0\.995,-0\.099'
+    sed -i 's/\[mm\], v.x.*/[mm/' block.clausius
+    run "$CLAUSIUS" show block.clausius
+    expect_exit 4
+    expect_stderr 'block.clausius:3:.*closing'
+}
+
 # Rows without a partner are counted; systems, several trajectories and irregular times are followed.
 test_compare_says_what_it_drops() {
     run "$CLAUSIUS" simulate pendulum --h 0.1 --until 2 --quiet -o a.csv
@@ -92,6 +110,18 @@ test_control_characters_are_shown() {
     run "$CLAUSIUS" data inspect a.csv
     expect_refused 3 'x1b\[31m'
     expect_no_stderr $'\033'
+    printf 'time,x\xe2\x80\xae,T (K) [K]\n0,1,2\n1,2,3\n' >a.csv # turns the order of what follows it
+    run "$CLAUSIUS" data convert a.csv -o b.csv
+    expect_ok
+    expect grep -qx 'time,x\\u202e,T' b.csv # not T (K): that would be read as T the next time
+}
+
+test_names_take_no_longer_than_numbers() {
+    awk 'BEGIN { printf "time"; for (i = 1; i <= 200000; i++) printf ",x%d [m]", i; print ""
+                 for (r = 0; r < 2; r++) { printf "%d", r; for (i = 1; i <= 200000; i++) printf ",1"; print "" } }' >wide.csv
+    run bash -c 'ulimit -t 10; "$0" data inspect wide.csv' "$CLAUSIUS" # 50 s when names were compared with each other
+    expect_ok
+    expect_stdout '200001 columns'
 }
 
 test_links_stay_links() {

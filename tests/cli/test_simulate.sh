@@ -373,6 +373,25 @@ END
     expect_no_stdout
 }
 
+# The sign of the heat in a thermal lagrangian is easily wrong; Newton's method alone would not tell.
+test_a_failed_step_names_the_law_that_the_system_breaks() {
+    cat >cold.clausius <<'END'
+system "heat with the wrong sign"
+coordinate x
+temperature T
+thermal lagrangian v.x^2/2 - 500*x^2 - T*(log(T) - 1)
+friction on T: x <- -500*v.x
+start x = 1, v.x = 0, T = 1
+END
+    local command
+    for command in "simulate cold.clausius -o run.csv" "audit cold.clausius"; do
+        run "$CLAUSIUS" $command --h 0.02
+        expect_exit 6
+        expect_stderr 'the law `heat capacity` is broken there: the smallest eigenvalue of dS/dT is -'
+    done
+    expect_no_file run.csv*
+}
+
 test_signal_leaves_nothing() {
     local s
     for s in INT TERM; do

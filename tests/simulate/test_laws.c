@@ -1,6 +1,7 @@
 /* The two laws, as laws: energy exact and entropy monotone for discrete-gradient on every system
  * with entropy, at any h, for any friction, exchange and force; symmetries kept. */
 #include "tests/simulate/motion.h"
+#include <stdio.h>
 
 static const char *const with_entropy[] = {"damped-oscillator",
                                            "ideal-gas-piston",
@@ -280,6 +281,32 @@ static void rounding_makes_no_entropy_fall(void **unused) {
     }
 }
 
+/* At T = 1 the entropy C log T is zero, and so are its terms: what rounding the temperature does is all
+ * of it. Motions that come to rest there were refused, and paying back none of what rounding owes made
+ * the energy walk. */
+static void rest_where_the_entropy_is_zero(void **unused) {
+    (void)unused;
+    const double starts[] = {0.19936, 0.1993, 0.1};
+    const double steps[] = {0.02, 0.005};
+    for (int i = 0; i < 6; i++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "system \"stiff oscillator\"\ncoordinate x\ntemperature T\n"
+                 "thermal lagrangian v.x^2/2 - 500*x^2 - 250*x^4 + T*(log(T) - 1)\n"
+                 "friction on T: x <- -500*v.x\nstart x = 0.04, v.x = 0, T = %g\n",
+                 starts[i % 3]);
+        cls_system *s = parse(text);
+        cls_simulator *sim = begin(s, NULL, steps[i / 3]);
+        advance(sim, MANY(40000));
+        cls_simulate_info info = cls_simulator_info(sim);
+        assert_int_equal(info.entropy_falls, 0);
+        if (!(info.energy_relative <= 5e-15))
+            fail_msg("from T = %g: energy off by %g", starts[i % 3], info.energy_relative);
+        cls_simulator_free(&sim);
+        cls_system_free(&s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(energy_is_exact_over_100000_steps),
@@ -295,6 +322,7 @@ int main(void) {
         cmocka_unit_test(forces_give_back_what_rounding_took),
         cmocka_unit_test(temperature_of_zero_is_refused),
         cmocka_unit_test(energy_beyond_all_bounds_is_refused),
-        cmocka_unit_test(rounding_makes_no_entropy_fall)};
+        cmocka_unit_test(rounding_makes_no_entropy_fall),
+        cmocka_unit_test(rest_where_the_entropy_is_zero)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
