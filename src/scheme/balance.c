@@ -306,7 +306,8 @@ static void take_input(stiffness *x, cls_node symbol, double value) {
 static int read_inputs(const clsi_step *st, stiffness *x) {
     const cls_system *s = st->s;
     double *z = clsi_calloc(cls_system_state_count(s), sizeof *z);
-    int good = z && cls_system_start(s, NULL, z, NULL) == CLS_OK;
+    /* a system with symbols that are still free has no start */
+    int good = z && s->dual_program && cls_system_start(s, NULL, z, NULL) == CLS_OK;
     for (size_t k = 0; k < st->nz && good; k++) take_input(x, st->f->z[k], z[k]);
     free(z);
     if (!good) return 0;
@@ -360,7 +361,7 @@ static int is_stiff(clsi_step *st, const clsi_flows *flows) {
     const cls_system *s = st->s;
     size_t n_out = st->m * (1 + s->nr) + s->bound.conductance.n;
     size_t n_in = st->nz + 2 * s->nu + 3 + st->n_unknowns + s->n_parameters;
-    if (!(st->length > 0)) return 0;
+    if (!(st->length > 0) || isinf(st->length)) return st->length > 0;
     stiffness x = {.n_out = n_out,
                    .in = clsi_calloc(n_in, sizeof *x.in),
                    .out = clsi_calloc(n_out, sizeof *x.out),
@@ -384,7 +385,8 @@ void clsi_damp_exchange(clsi_step *st, const clsi_point *start, const clsi_place
      * no end; with a total entropy heats are not in the flows alone */
     if (st->z1 || st->composed || st->s->coupled) return;
     if (!(baths + count_of_flows(g, st->s->bound.conductance.n, flows->kappa))) return;
-    if (m > MANY && !is_stiff(st, flows)) return;
+    st->stiff = m > MANY && is_stiff(st, flows);
+    if (m > MANY && !st->stiff) return;
     clsi_place here = {start->q, start->v, start->p,          start->S,
                        start->T, start->t, clsi_inputs(st, 0)};
     clsi_flows first = clsi_flows_at(st, &here);

@@ -31,7 +31,8 @@ typedef struct clsi_step {
     size_t nq, n, m, nz;
     cls_node *z0;            /* (nz) symbols, those of the form */
     cls_node received, t, h; /* symbols; received: work and heat so far, for monitors */
-    double length;           /* about what h will be; 0: not known */
+    double length;           /* about what h will be; 0: not known; INFINITY: stiff */
+    int stiff;               /* conduction among many entropies is damped (balance.c) */
     cls_node *u0, *u1;       /* (nu) symbols: inputs at the start and at the end of the step */
     cls_node defect;         /* symbol: energy missing from earlier steps' round-off (carry) */
     cls_node *owed; /* (n_owed) symbols: what the equations of earlier steps were left at */
@@ -86,7 +87,8 @@ const clsi_scheme *clsi_scheme_find(const char *name);
 cls_status clsi_scheme_fits(const clsi_scheme *scheme, const cls_system *s, cls_error *error);
 
 /* Builds the step of a scheme for a system and eliminates the unknowns that stand alone. h is about
- * how long steps will be, 0 where it is not known: what is written down depends on it (balance.c). */
+ * how long steps will be, 0 where it is not known: what is written down depends on it (balance.c);
+ * INFINITY where it is known to be stiff. */
 cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, double h,
                             clsi_step **out, cls_error *error);
 void clsi_step_free(clsi_step **step);
