@@ -180,8 +180,6 @@ static void mark_plan(const cls_program *p, size_t first, unsigned char *direct)
         mark_direct(p, first, op->a, (op->n - 1) * op->step_a + 1, direct);
         mark_direct(p, first, op->b, (op->n - 1) * op->step_b + 1, direct);
     }
-    for (size_t k = 0; k < plan->n_operands; k++)
-        mark_direct(p, first, plan->operands[k], 1, direct);
 }
 
 /* Lanes need a row for each of these. */
