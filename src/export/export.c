@@ -119,8 +119,8 @@ static cls_status compile_settable(clsi_export *e, cls_error *error) {
     if (!symbols) return clsi_no_memory(error);
     clsi_stepper *plain = e->base.sp;
     clsi_parameter_nodes(e, e->s, symbols);
-    cls_status status = clsi_stepper_create_settable(e->s, &plain->options, e->n_parameters,
-                                                     symbols, &e->base.sp, error);
+    cls_status status =
+        clsi_stepper_create_settable(e->s, plain, e->n_parameters, symbols, &e->base.sp, error);
     free(symbols);
     clsi_stepper_free(&plain);
     e->sp = e->base.sp;
