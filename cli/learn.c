@@ -282,10 +282,14 @@ static cls_status print_json(const learning *l, cls_error *error) {
                   (json_int_t)i->parameters, "samples", (json_int_t)i->samples, "loss", loss,
                   "iterations", (json_int_t)i->iterations, "seconds", i->seconds, "optimizer",
                   i->optimizer, "model", l->model, "rank", (json_int_t)i->rank, "condition",
-                  cli_json_real(i->condition), "null_space", (json_int_t)i->nullity, "normalised",
+                  cli_json_real(i->condition), "nullity", (json_int_t)i->nullity, "normalised",
                   i->normalised, "isothermal", i->isothermal, "rollout", cli_json_real(i->rollout));
     if (o && *i->notes) json_object_set_new(o, "notes", json_string(i->notes));
-    if (o && i->windows) json_object_set_new(o, "windows", json_integer((json_int_t)i->windows));
+    if (o && i->windows)
+        json_object_set_new(
+            o, "windows",
+            json_pack("{s:I, s:I}", "used", (json_int_t)i->samples, "of", (json_int_t)i->windows));
+    if (o) cli_report_keys(i, o);
     if (o && *i->ended) json_object_set_new(o, "ended", json_string(i->ended));
     if (o && l->qp.id) json_object_set_new(o, "qp", cli_qp_json(&l->qp));
     if (o && i->report) json_object_set_new(o, "report", cli_report_json(i->report));
@@ -623,6 +627,8 @@ const cli_command cli_learn = {
     .name = "learn",
     .doc = "unknown parts of a system from measured trajectories",
     .usage = "SYSTEM DATA... [options]",
+    .missing = "no system file yet? `clausius new NAME --from DATA` drafts one from the columns of "
+               "a recording",
     .examples =
         "  clausius learn adiabatic-piston train.csv --unknown \"G, F1, F2\" -o "
         "learned.safetensors\n"

@@ -49,6 +49,18 @@ class Data:
         """What is in the data and what is odd about it, as an object that prints itself."""
         return Check(self)
 
+    def draft(self, name="draft"):
+        """The text of a system drafted from the columns of the first table, as `clausius new NAME --from DATA` writes it: columns
+        become coordinates, temperatures, velocities and inputs by their units and names. Look at every line; it can be learned as it is.
+
+        >>> import clausius as cl
+        >>> t = [0.0, 0.1, 0.2, 0.3]
+        >>> text = cl.data({"time": t, "x": [1.0, 0.9, 0.7, 0.4]}).draft("cart")
+        >>> cl.system(text).parts
+        ['V', 'F_x']
+        """
+        return self.tables[0].draft(name, self.names[0])
+
     def to_pandas(self):
         """All rows as one DataFrame."""
         import pandas

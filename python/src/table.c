@@ -311,11 +311,25 @@ static PyObject *table_compare(PyObject *o, PyObject *args) {
     return out ? Py_BuildValue("(Nn)", out, (Py_ssize_t)rows) : NULL;
 }
 
+/* (name, from) -> the text of a system with these columns */
+static PyObject *table_draft(PyObject *self, PyObject *args) {
+    const char *name, *from;
+    char *text = NULL;
+    cls_error error = {0};
+    if (!PyArg_ParseTuple(args, "ss", &name, &from)) return NULL;
+    if (cls_draft(((core_table *)self)->table, name, from, NULL, &text, &error))
+        return core_fail(&error);
+    PyObject *out = PyUnicode_FromString(text);
+    cls_text_free(&text);
+    return out;
+}
+
 static PyMethodDef table_methods[] = {
     {"read", table_read, METH_VARARGS | METH_CLASS, "the table of a file"},
     {"borrow", table_borrow, METH_VARARGS | METH_CLASS, "a table over columns, without a copy"},
     {"column", table_column, METH_O, "a column by name, for numpy.asarray"},
     {"inspect", table_inspect, METH_NOARGS, "what is in it and what is odd about it"},
+    {"draft", table_draft, METH_VARARGS, "the text of a system with these columns"},
     {"set_unit", table_set_unit, METH_VARARGS, "the unit of a column"},
     {"set_note", table_set_note, METH_VARARGS, "sets a note"},
     {"write", table_write, METH_O, "as a file"},

@@ -87,6 +87,15 @@ def test_null_directions(piston):
     assert direction.shape == (1, 3) and np.allclose(np.abs(direction[0]), [0, 2 / 5**0.5, 1 / 5**0.5], atol=1e-6)
 
 
+def test_draft_is_that_of_the_program(tmp_path, program):
+    open("log.csv", "w").write("time,pos [mm],temp [degC],heater [%]\n" + "".join(f"{i},{i * i},{20 + i},{i % 3}\n" for i in range(20)))
+    subprocess.run([os.environ["CLAUSIUS"], "new", "rig", "--from", "log.csv"], check=True, capture_output=True)
+    lines = open("rig.clausius").read().splitlines()
+    assert cl.read("log.csv").draft("rig").splitlines()[2:] == lines[3:]
+    with pytest.raises(cl.DataError, match="nothing to make a system of"):
+        cl.data({"time": [0.0, 1.0], "a": [1.0, 1.0]}).draft()
+
+
 def test_check_is_that_of_the_program(tmp_path, program):
     rng = np.random.default_rng(0)
     t = np.delete(np.arange(60) * 0.1, [20, 21])
