@@ -157,6 +157,8 @@ static cls_status prepare(learning *l, cls_error *error) {
     if (!status) status = read_test(l, error);
     if (!status) status = read_from(l, error);
     if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &l->motion, error);
+    if (!status)
+        status = cls_learn_names(l->motion.system, l->options.n_unknown, l->options.unknown, error);
     if (!status) status = name_results(l, error);
     if (!status) status = open_results(l, error);
     return status;

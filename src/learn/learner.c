@@ -116,6 +116,12 @@ static cls_status start_by_velocities(const cls_system *s, const double *start, 
 
 cls_status clsi_learner_model(clsi_learner *w, const cls_system *system, const cls_assignments *set,
                               size_t n_tables, const char *const *names, cls_model **out) {
+    if (!isfinite(w->info->loss_final))
+        return clsi_fail(
+            w->error, CLS_NUMERIC,
+            "with the parameters that were found the loss is not finite (some windows cannot be "
+            "simulated): nothing was learned; give it more --epochs, another --optimizer or "
+            "--field, or shorter windows (--window)");
     cls_model *m = clsi_calloc(1, sizeof *m);
     if (!m) return clsi_no_memory(w->error);
     clsi_unknowns *us = w->unknowns;
