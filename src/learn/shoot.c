@@ -158,6 +158,7 @@ static int report_progress(void *context, const clsi_training_progress *p) {
     clsi_training_progress told = *p;
     told.iteration += s->before;
     if (t->progress && t->progress(t->context, &told)) return 1;
+    if (p->between) return 0;
     s->flat = s->loss - p->loss < s->enough * p->loss ? s->flat + 1 : 0;
     s->loss = p->loss;
     s->over = s->flat >= FLAT && !s->batches;

@@ -217,7 +217,7 @@ int clsi_learner_progress(void *context, const clsi_training_progress *p) {
                                .seconds = clsi_now() - w->started,
                                .validation = p->validation,
                                .restart = p->restart};
-    clsi_loss_curve_add(&w->curve, (double)told.done, told.loss, told.validation);
+    if (!p->between) clsi_loss_curve_add(&w->curve, (double)told.done, told.loss, told.validation);
     if (w->o->progress && w->o->progress(w->o->context, &told))
         w->info->stopped = 1;
     else if (w->o->time_limit > 0 && told.seconds > w->o->time_limit)

@@ -140,7 +140,10 @@ static void run_batches(adam *a, clsi_run *run) {
         double rate = stays ? a->rate : a->rate * pow(a->fall, (double)k / (double)most);
         double loss = iterate(a, run, next_rows(a), rate);
         run->info->iterations = k + 1;
-        if ((k + 1) % epoch && k + 1 < most) continue;
+        if ((k + 1) % epoch && k + 1 < most) {
+            if (clsi_run_ends(run)) return;
+            continue;
+        }
         if (!last || k + 1 == most) loss = clsi_full_loss(run->problem, run->theta);
         if (clsi_run_report(run, loss)) return;
     }

@@ -14,7 +14,7 @@ typedef struct clsi_run {
     const clsi_optimize_options *options;
     clsi_optimize_info *info;
     double *theta, *best; /* (n_parameters): where we are (the caller's), the best so far */
-    double best_loss, started;
+    double best_loss, started, asked; /* asked: when it was last asked whether to stop */
     void (*state)(void *optimizer, clsi_archive *a); /* its numbers, in or out */
     void *optimizer;
 } clsi_run;
@@ -29,6 +29,8 @@ cls_status clsi_run_resume(clsi_run *run, void (*state)(void *optimizer, clsi_ar
 void clsi_run_save(clsi_run *run, clsi_archive *a);
 /* Tells about an iteration that ended at run->theta; non-zero: stop (info->reason is set). */
 int clsi_run_report(clsi_run *run, double loss);
+/* Between two reports, where they are far apart: non-zero: stop now (info->reason is set). The state must be whole. */
+int clsi_run_ends(clsi_run *run);
 /* theta = best, info->final_loss; frees. Keeps `status`. */
 cls_status clsi_run_end(clsi_run *run, cls_status status);
 

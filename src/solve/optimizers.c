@@ -140,6 +140,19 @@ int clsi_run_report(clsi_run *run, double loss) {
     return 0;
 }
 
+/* The clock is only asked whether to ask; what is computed does not depend on it. */
+int clsi_run_ends(clsi_run *run) {
+    static const double patience = 0.25; /* seconds */
+    const clsi_optimize_options *o = run->options;
+    double now = o->stop ? clsi_now() : 0;
+    if (!o->stop || now - fmax(run->asked, run->started) < patience) return 0;
+    run->asked = now;
+    clsi_progress progress = {run->info->iterations, run->best_loss, now - run->started, run};
+    if (!o->stop(o->context, &progress)) return 0;
+    run->info->reason = "stopped";
+    return 1;
+}
+
 cls_status clsi_run_end(clsi_run *run, cls_status status) {
     if (run->best) {
         memcpy(run->theta, run->best, run->problem->n_parameters * sizeof(double));

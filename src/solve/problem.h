@@ -49,6 +49,8 @@ typedef struct clsi_optimize_options {
     int last;          /* adam: the best is not asked for: reports give the loss of a batch */
     double decay;      /* adam: weight decay of the mean squared residual */
     clsi_report_progress progress;
+    /* Asked between reports that are far apart; non-zero: stop. NULL: never. */
+    int (*stop)(void *context, const clsi_progress *progress);
     void *context;
     struct clsi_archive
         *resume; /* NULL, or what clsi_run_save wrote: goes on from there, same bits */

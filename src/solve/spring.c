@@ -224,7 +224,10 @@ static void iterate(spring *s, clsi_run *run) {
         step(s, run->problem);
         for (size_t j = 0; j < s->n; j++) s->mean[j] += FRESH * (s->here[j] - s->mean[j]);
         run->info->iterations = k + 1;
-        if ((k + 1) % epoch && k + 1 < most && s->damping < MOST_DAMPING) continue;
+        if ((k + 1) % epoch && k + 1 < most && s->damping < MOST_DAMPING) {
+            if (clsi_run_ends(run)) return;
+            continue;
+        }
         double loss = judge(s, run);
         s->stale = loss < run->best_loss ? 0 : s->stale + 1;
         if (clsi_run_report(run, loss)) return;
