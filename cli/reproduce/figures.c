@@ -30,7 +30,10 @@ cls_status cli_draw_figure(cli_findings *f, const cli_figure *figure, size_t n,
 
 void cli_keep_curve(cli_findings *f, const char *label, cls_table **t) {
     if (f->folder && label && f->n_curves < cli_most_curves) {
-        f->labels[f->n_curves] = label;
+        char *text = f->label_texts[f->n_curves];
+        snprintf(text, sizeof f->label_texts[0], "%s",
+                 label); /* the caller's may be gone when it is drawn */
+        f->labels[f->n_curves] = text;
         f->curves[f->n_curves++] = *t;
         *t = NULL;
     }

@@ -27,7 +27,7 @@ typedef struct cli_figure {
     const char *const *columns; /* as cls_plot takes them, NULL at the end */
 } cli_figure;
 
-enum { cli_most_figures = 12, cli_most_curves = 6 };
+enum { cli_most_figures = 12, cli_most_curves = 8 };
 
 typedef struct cli_findings {
     const struct cli_item *item; /* that is run */
@@ -43,7 +43,8 @@ typedef struct cli_findings {
     cli_figure figures[cli_most_figures];
     size_t n_curves; /* runs kept to be drawn */
     cls_table *curves[cli_most_curves];
-    const char *labels[cli_most_curves];
+    char label_texts[cli_most_curves][64];
+    const char *labels[cli_most_curves]; /* into the texts */
 } cli_findings;
 cls_status cli_findings_add(cli_findings *f, const cli_cell *cell, cls_error *error);
 

@@ -34,6 +34,8 @@ class Data:
         """A column of all tables together; no copy when there is one table. The columns u[1], u[2], ... of an array are `data["u"]`, (rows, N)."""
         if isinstance(name, int):
             return Data([self.tables[name]], [self.names[name]])
+        if not isinstance(name, str):
+            raise UsageError(f"data['NAME'] is a column and data[0] a table, got {type(name).__name__}; data.trajectories is a list that cross_val_score and GridSearchCV can split")
         parts = [self._column(t, name) for t in self.tables]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
@@ -44,6 +46,20 @@ class Data:
         first, _, shape = found[name]
         columns = [np.asarray(table.column(n)) for n in table.names[first:first + int(np.prod(shape))]]
         return np.stack(columns, axis=-1).reshape(-1, *shape)
+
+    @property
+    def trajectories(self):
+        """One Data for each trajectory: a list, which scikit-learn can split and `data` joins again."""
+        out = []
+        for table, name in zip(self.tables, self.names):
+            if "trajectory" not in table.names:
+                out.append(Data([table], [name]))
+                continue
+            identity = np.asarray(table.column("trajectory"))
+            for k in dict.fromkeys(identity.tolist()):
+                columns = {n: np.asarray(table.column(n))[identity == k] for n in table.names if n != "trajectory"}
+                out.append(Data([_core.Table.borrow(tuple(columns), list(columns.values()))], [name]))
+        return out
 
     def check(self):
         """What is in the data and what is odd about it, as an object that prints itself."""
@@ -71,7 +87,7 @@ class Data:
     @property
     def units(self):
         """{column: unit} where one is known, of the first table."""
-        return {n: f["unit"] for n, f in self.tables[0].inspect()[1].items() if f["unit"]}
+        return self.tables[0].units
 
     @property
     def notes(self):
@@ -97,10 +113,10 @@ class Data:
         if not note:
             raise UsageError("the data do not say of which system they are: audit(system)")
         if note in systems():
-            return system(note, _assigned(self.notes.get("set", "")))
+            return system(note, assigned(self.notes.get("set", "")))
         path = os.path.join(os.path.dirname(self.names[0]), os.path.basename(note))
         if note.endswith((".clausius", ".safetensors")) and os.path.isfile(path):
-            return (load if note.endswith(".safetensors") else system)(path, _assigned(self.notes.get("set", "")))
+            return (load if note.endswith(".safetensors") else system)(path, assigned(self.notes.get("set", "")))
         raise UsageError(f'{self.names[0]} says that it is of the system "{note}", which is not built in and not a file beside it: audit(system)')
 
     def save(self, path):
@@ -116,7 +132,7 @@ class Data:
         return self.check()._repr_html_()
 
 
-def _assigned(text):
+def assigned(text):
     """{"m": 2.0} of "m=2, k=1"; a formula of an input stays a text."""
     out = {}
     for item in text.split(","):
@@ -136,6 +152,11 @@ class Check:
         self.tables = []
         for table, name in zip(data.tables, data.names):
             time, columns = table.inspect()
+            for n, c in columns.items():
+                x = np.asarray(table.column(n))
+                c["missing"] = int(np.isnan(x).sum())
+                if 0 < c["missing"] < len(x):
+                    c["mean"] = float(np.nanmean(x))
             self.tables.append(dict(name=name, rows=table.rows, columns=columns, time=time, remarks=table.remarks))
 
     @property
@@ -177,6 +198,8 @@ def _time_lines(f):
 
 def _odd(c):
     out = ["constant"] if c["constant"] else []
+    if c["missing"]:
+        out.append(f"{c['missing']} not measured")
     if c["quantum"] > 0:
         out.append(f"steps of {c['quantum']:.3g}")
     if c["outliers"]:
@@ -250,6 +273,50 @@ def _converted(values, unit, own, name):
     return values if (factor, divisor, offset) == (1, 1, 0) else values * factor / divisor + offset
 
 
+def _lines_of(system):
+    """{column of the file: (name in the system, unit or None)} of the system's `data` lines."""
+    text = system.data_map or ""
+    return {theirs: (ours, unit) for ours, theirs, unit in _renaming(dict(re.findall(r'([^\s=,]+)\s*=\s*"([^"]*)"', text)))}
+
+
+def _in_system(table, system, name):
+    """The table with the names and units of the system, as the program reads it: by the system's `data` lines, and by units that
+    columns have. What has the system's name and unit already is left alone."""
+    lines, have, new, changed = _lines_of(system), table.units, [], False
+    known = {"time", "t", *system.columns, *system.inputs}
+    for old in table.names:
+        ours, said = lines.get(old, (old, None))
+        unit, own, values = have.get(old) or said, system._unit(ours), table.column(old)
+        if unit and unit != own and (own or said or ours in known):
+            try:
+                factor, divisor, offset = _core.convert(unit, own)
+            except DataError as error:
+                if own:
+                    raise DataError(f'{name}: column "{old}" is {ours} of this system: {error}') from None
+                factor, divisor, offset = 1, 1, 0  # px: nothing to convert to
+            if (factor, divisor, offset) != (1, 1, 0):
+                log.info("%s: %s: %s [%s] read in [%s]", name, ours, old, unit, own or "SI")
+                values, unit, changed = np.asarray(values) * factor / divisor + offset, own or "", True
+        if ours != old and ours in table.names:
+            ours = old  # there is a column of that name
+        changed |= ours != old
+        new.append((ours, values, unit or ""))
+    if not changed:
+        return table
+    out = _core.Table.borrow([n for n, _, _ in new], [np.asarray(v) for _, v, _ in new])
+    for n, _, unit in new:
+        if unit:
+            out.set_unit(n, unit)
+    return out
+
+
+def of_system(source, system):
+    """What `clausius.data` takes, or Data, in the names and units of a system."""
+    given = source if isinstance(source, Data) else data(source)
+    tables = [_in_system(t, system, n) for t, n in zip(given.tables, given.names)]
+    return given if all(a is b for a, b in zip(tables, given.tables)) else Data(tables, given.names)
+
+
 MISSING = ("refuse", "drop")
 
 
@@ -299,7 +366,7 @@ def read(*paths, map=None, columns=None, dt=None, array=None, missing="refuse", 
     left out with missing="drop".
     """
     names = []
-    for path in paths:
+    for path in [p for given in paths for p in (given if isinstance(given, (list, tuple)) else [given])]:
         text = os.fspath(path)
         found = sorted(glob.glob(text)) if glob.has_magic(text) and not os.path.exists(text) else [text]
         if not found:
@@ -332,16 +399,26 @@ def _columns(source, t, names):
     """{name: numbers} of one trajectory, whatever it is."""
     if isinstance(source, Run):
         return {n: c for n, c in zip(source.names, source.values)}
+    if isinstance(source, Data):
+        if len(source.tables) != 1:
+            raise UsageError(f"a trajectory is one table, got Data with {len(source.tables)}: data.trajectories has them one by one")
+        return {n: np.asarray(source.tables[0].column(n)) for n in source.columns}
     if hasattr(source, "to_pandas") and hasattr(source, "data_vars"):  # an xarray Dataset
+        if "trajectory" in source.dims:  # (trajectory, time): what is NaN in all of them is the end of a shorter one
+            return _columns(source.to_dataframe().dropna(how="all").reset_index(), t, names)
         out = {str(c): source.coords[c].values for c in source.coords if source.coords[c].ndim == 1}
         return {**out, **{str(n): v.values for n, v in source.data_vars.items()}}
     if hasattr(source, "columns") and hasattr(source, "iloc"):  # a pandas DataFrame
         out = {str(c): source[c].to_numpy() for c in source.columns}
         for level in range(source.index.nlevels):
             name = source.index.names[level]
+            index = source.index.get_level_values(level)
+            name = "time" if name is None and index.dtype.kind in "mM" else name
             if name in ("time", "trajectory") and name not in out:
-                out = {name: source.index.get_level_values(level).to_numpy(), **out}
+                out = {name: index.to_numpy(), **out}
         return out
+    if hasattr(source, "column_names") and hasattr(source, "column"):  # a pyarrow Table
+        return {n: source.column(n).to_numpy() for n in source.column_names}
     if hasattr(source, "get_column") or (hasattr(source, "columns") and hasattr(source, "to_dict") and not hasattr(source, "dtype")):
         return {c: source[c].to_numpy() for c in source.columns}  # polars
     if getattr(getattr(source, "dtype", None), "names", None):  # a structured array
@@ -351,7 +428,8 @@ def _columns(source, t, names):
     if hasattr(source, "shape") or isinstance(source, (list, tuple)):
         array = np.asarray(source, float)
         if names is None or array.ndim != 2 or array.shape[1] != len(names):
-            raise UsageError("an array of (rows, columns) needs names=[...], one for each column")
+            raise UsageError("an array of (rows, columns) needs names=[...], one for each column"
+                             + (f"; it has {array.shape[1]}" if array.ndim == 2 else f"; this one has {array.ndim} dimensions") + ", and t= where time is none of them")
         return {n: array[:, k] for k, n in enumerate(names)}
     raise UsageError(f"data cannot be made of {type(source).__name__}: give a DataFrame, a dict of columns, an xarray Dataset, a Run, an array with names=, or a list of these")
 
@@ -366,6 +444,8 @@ def _numbers(name, values):
 def _table(source, t, names):
     columns = _columns(source, t, names)
     if t is not None:
+        if np.ndim(t) == 0:  # their spacing
+            t = np.arange(len(next(iter(columns.values())))) * float(t)
         columns = {"time": t, **{k: v for k, v in columns.items() if k != "time"}}
     arrays = {}
     for name, values in columns.items():
@@ -380,6 +460,8 @@ def _table(source, t, names):
         if getattr(getattr(values, "dtype", None), "kind", "f") in "mM":
             base = values[0] if values.dtype.kind == "M" else np.timedelta64(0, "ns")
             values = (values - base) / np.timedelta64(1, "s")
+        if name == "trajectory" and getattr(getattr(values, "dtype", None), "kind", "f") in "OUST":  # names of runs
+            values = np.unique(np.asarray(values, str), return_inverse=True)[1]
         if isinstance(values, np.ma.MaskedArray):
             values = values.astype(float).filled(np.nan)
         arrays[str(name)] = _numbers(name, values)
@@ -389,11 +471,11 @@ def _table(source, t, names):
     return _core.Table.borrow(tuple(arrays), [np.ascontiguousarray(a) for a in arrays.values()])
 
 
-def data(source, t=None, names=None, map=None, name="memory", system=None):
+def data(source, t=None, names=None, map=None, name="data", system=None):
     """Trajectories in memory as the library takes them; columns of float64 that are contiguous are not copied.
 
-    `source` is a DataFrame, a dict of columns (one of (rows, N) is the array name[1..N]), an xarray Dataset, a Run or Runs, an array (rows, columns) with `names`, or a list of
-    these: trajectories of unequal length. `t` are the times where they stand apart (a list of them for a list). `map` renames columns, with
+    `source` is a DataFrame (pandas, polars), a pyarrow Table, a dict of columns (one of (rows, N) is the array name[1..N]), an xarray Dataset (also over trajectory and time), a Run or Runs, an array (rows, columns) with `names`, or a list of
+    these: trajectories of unequal length. `t` are the times where they stand apart (a list of them for a list), or their spacing. `map` renames columns, with
     units: "x=position [mm], time=t [ms]" (converted to those of `system`, without one to SI). NaN and masked cells are numbers that were not measured: `shoot`
     leaves them out, learning says what it cannot use (`drop_missing`).
 
@@ -409,7 +491,8 @@ def data(source, t=None, names=None, map=None, name="memory", system=None):
     if not many:
         table = _table(source, t, names)
         return Data([_renamed(table, _renaming(map), name, system)], [name])
-    times = t if t is not None else [None] * len(source)
+    shared = t is None or np.isscalar(t) or (isinstance(t, np.ndarray) and t.ndim == 1)
+    times = [t] * len(source) if shared else t
     if len(times) != len(source):
         raise UsageError(f"{len(source)} trajectories and {len(times)} arrays of times")
     parts = [_table(s, w, names) for s, w in zip(source, times)]

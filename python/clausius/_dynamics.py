@@ -8,8 +8,8 @@ import numpy as np
 
 from . import _core
 from ._audit import Audit
-from ._data import Data, data as as_data
-from ._errors import DataError, UsageError
+from ._data import Data, assigned, of_system
+from ._errors import DataError, FileError, UsageError
 from ._explain import Invariants
 from ._options import checked, describe
 from ._progress import Walking
@@ -68,8 +68,11 @@ class Dynamics(Facts):
 
     def _begin(self, start, row=None):
         """Time and state of whatever a start can be."""
-        if start is None or isinstance(start, dict):
-            return 0.0, self._start(start or {})
+        if isinstance(start, str):
+            raise UsageError(f"a start is a dict, as {{\"{self.states[0]}\": 1.0}}, not the text '{start}'")
+        if start is None or hasattr(start, "items"):  # a dict; a row of a DataFrame, whose time is that of the start
+            given = {str(k): float(v) for k, v in start.items()} if start is not None else {}
+            return given.pop("time", 0.0), self._start(given)
         if isinstance(start, (Run, Data)):
             table, name = (start.table(), "the run") if isinstance(start, Run) else (start.tables[0], start.names[0])
             if row is None:
@@ -83,6 +86,8 @@ class Dynamics(Facts):
         return 0.0, state
 
     def _settings(self, options, h):
+        if h is not None and not h > 0:
+            raise UsageError(f"h is a step and above zero, got {h}")
         options = checked({**options, "h": h}, "simulate")
         scheme = options.get("scheme")
         if scheme is None:
@@ -90,8 +95,6 @@ class Dynamics(Facts):
         self._applies(scheme)
         if not options.get("h"):
             options["h"] = self.step_size
-        if not options["h"] > 0:
-            raise UsageError(f"h is a step and above zero, got {options['h']}")
         if scheme == "bdf" and "tolerance" in options:
             options["reference_tolerance"] = options.pop("tolerance")
         return options
@@ -181,9 +184,11 @@ class Dynamics(Facts):
         """Inputs on one grid of times, in the system's order."""
         if not inputs:
             return None
-        for name in inputs:
+        for name, given in inputs.items():
             if name not in self.inputs:
                 raise UsageError(f"there is no input '{name}'; there are {', '.join(self.inputs) or 'none'}")
+            if not isinstance(given, (tuple, list)) or len(given) != 2:
+                raise UsageError(f"inputs['{name}'] is a pair (times, values), got {type(given).__name__}; a formula of t belongs to the system: clausius.system(..., set={{'{name}': '0.3*sin(t)'}})")
         times = [np.asarray(t, float) for t, _ in inputs.values()]
         if any(len(t) != len(times[0]) or (t != times[0]).any() for t in times):
             raise UsageError("all inputs are sampled at the same times")
@@ -193,8 +198,8 @@ class Dynamics(Facts):
         return times[0], values, hold
 
     def _starts(self, starts):
-        if hasattr(starts, "items"):
-            n = max(np.size(v) for v in starts.values())
+        if hasattr(starts, "items"):  # a dict of arrays, a DataFrame
+            n = max(np.size(v) for _, v in starts.items())
             columns = {k: np.broadcast_to(np.asarray(v, float), (n,)) for k, v in starts.items()}
             starts = [{k: float(v[i]) for k, v in columns.items()} for i in range(n)]
         if isinstance(starts, Run):
@@ -267,7 +272,7 @@ class Dynamics(Facts):
 
     def _measured(self, data):
         """Lengths, times and states (NaN: not measured) of all trajectories."""
-        data = data if isinstance(data, Data) else as_data(data)
+        data = of_system(data, self)
         lengths, times, states = [], [], []
         for table in data.tables:
             if not any(n in table.names for n in self.variables):
@@ -295,7 +300,7 @@ class Dynamics(Facts):
         >>> s.follow(s.simulate(steps=10)).columns[:2]
         ('time', 'q')
         """
-        data = data if isinstance(data, Data) else as_data(data)
+        data = of_system(data, self)
         tables = []
         for table, name in zip(data.tables, data.names):
             if "time" not in table.names or not table.rows:
@@ -338,14 +343,14 @@ class Dynamics(Facts):
 
     def compare(self, data, columns=()):
         """How far a simulation beside the data is from them: {column: {"mae", "max", "rmse", "time_of_max"}}, as `clausius compare`."""
-        data = data if isinstance(data, Data) else as_data(data)
+        data = of_system(data, self)
         if len(data.tables) != 1:
             raise UsageError("compare takes one table; compare(data[0]), compare(data[1]), ...")
         return compared(self.follow(data).tables[0], data.tables[0], columns)
 
     def score(self, data):
         """1 - (mean square error of simulations beside the data) / (variance of the data), averaged over the measured variables: 1 is perfect."""
-        data = data if isinstance(data, Data) else as_data(data)
+        data = of_system(data, self)
         beside, parts = self.follow(data), []
         for mine, theirs in zip(beside.tables, data.tables):
             order = np.argsort(np.asarray(theirs.column("trajectory")), kind="stable") if "trajectory" in theirs.names else slice(None)
@@ -374,7 +379,7 @@ class Dynamics(Facts):
         if against is not None:
             if start is not None or h is not None or scheme is not None:
                 raise UsageError("start, h and scheme are for audits that simulate; here the data are judged as they are")
-            data = against if isinstance(against, Data) else as_data(against)
+            data = of_system(against, self)
             if len(data.tables) != 1:
                 raise UsageError("audit takes one table: audit(against=data[0]), ...")
             return Audit(*self._audit(data.tables[0], limits, None), self.name)
@@ -445,7 +450,7 @@ class Dynamics(Facts):
     def report(self, path=None, data=None, *, title=None, start=None, beside=()):
         """One self-contained HTML page: laws, pictures, and, with data, how well it follows them; `beside` are other systems and models to be shown
         with it. Without a path the numbers of the page are returned, as a dict."""
-        data = Data((), ()) if data is None else data if isinstance(data, Data) else as_data(data)
+        data = Data((), ()) if data is None else of_system(data, self)
         subjects = tuple((d.source or d.name, d, None if start is None else d._begin(start)[1]) for d in (self, *beside))
         told = _core.report(subjects, None if path is None else os.fspath(path), data.tables, data.names, title)
         return json.loads(told) if told else None
@@ -517,6 +522,12 @@ def _system_again(text, source, set):
     return out
 
 
+def exists(path):
+    """A file that is not there is an OSError, as everywhere in Python."""
+    if not os.path.exists(path):
+        raise FileError(f"{path}: cannot open: No such file or directory")
+
+
 def system(source, set=None):
     """A system: a built-in name (see `clausius.systems`), the path of a .clausius file, or the text itself.
 
@@ -527,12 +538,16 @@ def system(source, set=None):
     <System adiabatic-piston: thermal lagrangian, state x, v.x, T1, T2>
     """
     source = os.fspath(source)
+    if isinstance(set, str):  # "m=2, k=1", as on the command line
+        set = assigned(set)
     if "\n" in source:
         out = System._parse(source, "text", set)
         out.source = "text"
         return out
     if source.endswith(".safetensors"):
         raise UsageError(f"{source} is a model: clausius.load reads it")
+    if source.endswith(".clausius"):
+        exists(source)
     out = System._load(source, set)
     out.source = source
     if out._facts()["is_model"]:

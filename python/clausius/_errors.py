@@ -1,4 +1,6 @@
 """Exceptions, one for each status of the library, with the sentence that the program prints."""
+import re
+
 import numpy
 
 
@@ -59,9 +61,26 @@ CLASSES = {1: CheckError, 2: UsageError, 3: DataError, 4: SystemTextError, 5: Fi
            130: Interrupted}
 
 
+# What the library tells users of the program, in the words of the package.
+WORDS = ((r"`clausius show \S+ --parts`", "`system.parts`"), (r"`clausius (systems|schemes)`", r"`clausius.\1()`"), (r"--inputs FILE", "inputs={NAME: (times, values)}"),
+         (r'--set "(\w+)=([^"]*)"', r'set={"\1": "\2"}'), (r'--([a-z][a-z-]*) ("[^"]*"|[0-9][\w.]*)', r"\1=\2"), (r"--([a-z][a-z-]*)", r"\1="))
+
+
+def in_our_words(message):
+    """A sentence of the library with keywords where the program has options.
+
+    >>> in_our_words('an input has no values: give a file with its column (--inputs FILE), or --set "u=0.3*sin(t)"; or --time-limit 60')
+    'an input has no values: give a file with its column (inputs={NAME: (times, values)}), or set={"u": "0.3*sin(t)"}; or time_limit=60'
+    """
+    head, *rest = message.split("\n", 1)  # below the sentence stands the user's own line, with a caret
+    for pattern, words in WORDS:
+        head = re.sub(pattern, lambda m: re.sub(r"^[a-z-]+=", lambda n: n[0].replace("-", "_"), m.expand(words)), head)
+    return "\n".join([head, *rest])
+
+
 def fail(status, message, line, column):
     """The exception of a status."""
-    error = CLASSES.get(status, Error)(message)
+    error = CLASSES.get(status, Error)(in_our_words(message))
     error.status, error.line, error.column = status, line, column
     return error
 

@@ -5,7 +5,8 @@ import numpy as np
 from ._data import Data, data as as_data
 from ._model import Model, learn
 from ._errors import UsageError
-from ._options import default, rows
+from ._dynamics import system as as_system
+from ._options import default, no_option, rows
 
 NAMES = ("system", "unknown") + tuple(row[0] for row in rows("learn", "identify"))
 DEFAULTS = {row[0]: default(row) for row in rows("learn", "identify")}
@@ -26,7 +27,7 @@ class Learner:
         self.system, self.unknown = system, unknown
         for name in options:
             if name not in DEFAULTS:
-                raise TypeError(f"there is no option '{name}'")
+                raise TypeError(no_option(name, NAMES))
         for name, value in {**DEFAULTS, **options}.items():
             setattr(self, name, value)
 
@@ -42,7 +43,7 @@ class Learner:
         """Sets some of them; returns the learner."""
         for name, value in params.items():
             if name not in NAMES:
-                raise ValueError(f"there is no parameter '{name}'; there are {', '.join(NAMES)}")
+                raise ValueError(no_option(name, NAMES))
             setattr(self, name, value)
         return self
 
@@ -57,9 +58,25 @@ class Learner:
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags(two_d_array=False, allow_nan=True))
 
+    def _data(self, X, t, names):
+        """What is learned from or scored: bare arrays (rows, columns) have the variables of the system for columns."""
+        if isinstance(X, Data):
+            return X
+        first = X[0] if isinstance(X, (list, tuple)) and len(X) else X
+        if names is None and isinstance(first, np.ndarray) and first.ndim == 2 and not first.dtype.names:
+            names = (self.system if hasattr(self.system, "variables") else as_system(self.system)).variables
+        return as_data(X, t=t, names=names)
+
     def fit(self, X, y=None, *, t=None, names=None, progress=None):
-        """Learns from what `clausius.data` takes; `y` is not looked at."""
-        data = X if isinstance(X, Data) else as_data(X, t=t, names=names)
+        """Learns from what `clausius.data` takes; `y` is not looked at.
+
+        Of arrays (rows, columns) the columns are the variables of the system unless `names` says otherwise; `t` are the times, or their spacing, as in PySINDy.
+        """
+        if self.system is None:
+            raise UsageError("of which system? Learner(system, unknown=[...])")
+        if t is None and np.isscalar(y):
+            raise UsageError(f"times, or their spacing, are t=: fit(X, t={y})")
+        data = self._data(X, t, names)
         options = {k: getattr(self, k) for k in DEFAULTS if getattr(self, k) != DEFAULTS[k]}
         self.model_ = learn(self.system, data, self.unknown, progress=progress, **options)
         self.info_ = self.model_.info
@@ -82,7 +99,7 @@ class Learner:
 
     def score(self, X, y=None, *, t=None, names=None):
         """1 - (mean square error of simulations along the data) / (variance of the data): 1 is perfect."""
-        return self._fitted().score(X if isinstance(X, Data) else as_data(X, t=t, names=names))
+        return self._fitted().score(self._data(X, t, names))
 
     def print(self):
         """Prints what was learned."""

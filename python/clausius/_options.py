@@ -14,14 +14,29 @@ def rows(*tables):
     return [row for table in tables for row in TABLES[table]]
 
 
+# What other packages call it, and we.
+ELSEWHERE = dict(dt="h", t="at", t_eval="at", t_span="until", t_end="until", tmax="until", x0="start", y0="start", init="start", u="inputs", method="scheme", integrator="scheme",
+                 solver="scheme", lr="rate", learning_rate="rate", iterations="epochs", max_iter="epochs", n_iter="epochs", random_state="seed", n_jobs="threads", batch_size="batch",
+                 weight_decay="decay", degree='field="chebyshev(DEGREE)"', hidden_layer_sizes='field="network(WIDTH, WIDTH)"', feature_library='field="terms(FORMULA; FORMULA)"',
+                 threshold='field="terms(FORMULA; FORMULA)"', timeout="time_limit", bootstrap="ensemble")
+
+
+def no_option(name, known):
+    """The sentence that refuses a name: what others call so, or the nearest, or all."""
+    ours = ELSEWHERE.get(name)
+    if ours:
+        return f"there is no option '{name}'; here it is {ours}"
+    near = difflib.get_close_matches(name, known, 1)
+    return f"there is no option '{name}'" + (f"; did you mean '{near[0]}'?" if near else "; there are " + ", ".join(known))
+
+
 def checked(options, *tables):
     """The options with words made numbers; a name that is none is refused with the nearest one."""
     known = {row[0]: row for row in rows(*tables)}
     out = {}
     for name, value in options.items():
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            raise TypeError(f"there is no option '{name}'" + (f"; did you mean '{near[0]}'?" if near else "; there are " + ", ".join(known)))
+            raise TypeError(no_option(name, known))
         if name in CHOICES and isinstance(value, str):
             if value not in CHOICES[name]:
                 raise UsageError(f"{name} is one of {', '.join(CHOICES[name])}, got '{value}'")

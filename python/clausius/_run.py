@@ -22,6 +22,19 @@ def whole_array(names, name):
     return found[0], found[2]
 
 
+def column_or_refuse(runs, name):
+    """Attributes that are columns; of the others it is said where they are."""
+    if name in ("energy", "entropy", "time"):
+        return runs[name]
+    kind = type(runs).__name__
+    where = ""
+    if not name.startswith("_") and name in runs.names:
+        where = f"; the column is run['{name}']"
+    elif kind == "Runs" and hasattr(Run, name):
+        where = f"; one motion has it: runs[0].{name}"
+    raise AttributeError(f"{kind} has no attribute '{name}'{where}")
+
+
 class Run:
     """One motion: `run["x"]` and `run.energy` are views of one array, `run.values` (columns, rows). The columns u[1], u[2], ... of an array are
     `run["u"]`, (rows, N); of a grid (rows, N, M).
@@ -43,9 +56,7 @@ class Run:
         return np.moveaxis(self.values[first:first + int(np.prod(shape))].reshape(*shape, -1), -1, 0)
 
     def __getattr__(self, name):
-        if name in ("energy", "entropy", "time"):
-            return self[name]
-        raise AttributeError(name)
+        return column_or_refuse(self, name)
 
     def __len__(self):
         return self.values.shape[-1]
@@ -136,9 +147,7 @@ class Runs:
         return Run(self.names, self.values[key].T, self.dynamics, notes=self.notes)
 
     def __getattr__(self, name):
-        if name in ("energy", "entropy", "time"):
-            return self[name]
-        raise AttributeError(name)
+        return column_or_refuse(self, name)
 
     def __len__(self):
         return self.values.shape[0]

@@ -175,6 +175,21 @@ static PyObject *table_names(PyObject *o, void *closure) {
     return out;
 }
 
+/* {name: unit} of the columns that have one */
+static PyObject *table_units(PyObject *o, void *closure) {
+    const cls_table *t = ((core_table *)o)->table;
+    (void)closure;
+    PyObject *out = PyDict_New();
+    for (size_t i = 0; out && i < cls_table_columns(t); i++) {
+        const char *unit = cls_table_unit(t, i);
+        PyObject *text = unit ? PyUnicode_FromString(unit) : NULL;
+        if (unit && (!text || PyDict_SetItemString(out, cls_table_name(t, i), text) < 0))
+            Py_CLEAR(out);
+        Py_XDECREF(text);
+    }
+    return out;
+}
+
 static PyObject *table_rows(PyObject *o, void *closure) {
     (void)closure;
     return PyLong_FromSize_t(cls_table_rows(((core_table *)o)->table));
@@ -339,6 +354,7 @@ static PyMethodDef table_methods[] = {
 static PyGetSetDef table_getters[] = {
     {"names", table_names, NULL, "names of the columns", NULL},
     {"rows", table_rows, NULL, "how many rows there are", NULL},
+    {"units", table_units, NULL, "{column: unit} where one is known", NULL},
     {"remarks", table_remarks, NULL, "what reading did that one should know", NULL},
     {"notes", table_notes, NULL, "the notes of the file", NULL},
     {0},

@@ -48,6 +48,7 @@ struct clsi_pack {
     double *history[CLSI_HISTORY]; /* (k) solutions, newest first */
     double *least, *scale, *trial;
     double *factors, *pivots; /* (k k), (k) of the last Jacobian; pivots are bits */
+    int moved[L];             /* by vectors of lanes: has any exchanged rows? */
     double *size, *before;
     double *defect, *step_entropy, *monitor, *energy_start, *energy_scale;
     flag length[L];       /* of the history */

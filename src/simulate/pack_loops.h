@@ -151,7 +151,34 @@ HELP void LOOP(exchange)(bits which, vector *x, vector *y) {
     *y = pick(which, kept, *y);
 }
 
-/* clsi_lu_factor for eight lanes; the lanes that have no inverse. */
+/* Column c below the diagonal is eliminated. */
+HELP void LOOP(eliminate)(size_t k, size_t c, vector *a) {
+    for (size_t i = c + 1; i < k; i++) {
+        vector f = a[i * k + c] = a[i * k + c] / a[c * k + c];
+        for (size_t j = c + 1; j < k; j++)
+            a[i * k + j] = pick(f == splat(0), a[i * k + j], a[i * k + j] - f * a[c * k + j]);
+    }
+}
+
+HELP bits LOOP(unusable)(vector x) {
+    return ~((LOOP(size)(x) > splat(0)) & LOOP(finite)(x));
+}
+
+/* clsi_lu_factor for lanes whose rows stay where they are, as they do at small steps; the lanes
+ * that have no inverse. `moved`: lanes that would exchange rows. */
+HELP bits LOOP(factor_still)(size_t k, vector *a, bits *moved) {
+    bits bad = (bits)splat(0), move = (bits)splat(0);
+    for (size_t c = 0; c < k; c++) {
+        vector top = LOOP(size)(a[c * k + c]);
+        bad |= LOOP(unusable)(top);
+        for (size_t i = c + 1; i < k; i++) move |= LOOP(size)(a[i * k + c]) > top;
+        LOOP(eliminate)(k, c, a);
+    }
+    *moved = move;
+    return bad;
+}
+
+/* clsi_lu_factor for all lanes; those that have no inverse. */
 HELP bits LOOP(factor)(size_t k, vector *a, bits *pivot) {
     bits bad = (bits)splat(0);
     for (size_t c = 0; c < k; c++) {
@@ -163,23 +190,22 @@ HELP bits LOOP(factor)(size_t k, vector *a, bits *pivot) {
             pivot[c] = (larger & (long long)i) | (~larger & pivot[c]);
             top = pick(larger, other, top);
         }
-        bad |= ~((LOOP(size)(top) > splat(0)) & LOOP(finite)(top));
+        bad |= LOOP(unusable)(top);
         for (size_t i = c + 1; i < k; i++)
             for (size_t j = 0; j < k; j++)
                 LOOP(exchange)(pivot[c] == (long long)i, &a[c * k + j], &a[i * k + j]);
-        for (size_t i = c + 1; i < k; i++) {
-            vector f = a[i * k + c] = a[i * k + c] / a[c * k + c];
-            for (size_t j = c + 1; j < k; j++)
-                a[i * k + j] = pick(f == splat(0), a[i * k + j], a[i * k + j] - f * a[c * k + j]);
-        }
+        LOOP(eliminate)(k, c, a);
     }
     return bad;
 }
 
-/* clsi_lu_solve */
-HELP void LOOP(back)(size_t k, const vector *a, const bits *pivot, vector *b) {
+HELP void LOOP(exchange_all)(size_t k, const bits *pivot, vector *b) {
     for (size_t c = 0; c < k; c++)
         for (size_t i = c + 1; i < k; i++) LOOP(exchange)(pivot[c] == (long long)i, &b[c], &b[i]);
+}
+
+/* clsi_lu_solve behind the exchanges */
+HELP void LOOP(back)(size_t k, const vector *a, vector *b) {
     for (size_t i = 1; i < k; i++)
         for (size_t j = 0; j < i; j++) b[i] -= a[i * k + j] * b[j];
     for (size_t i = k; i-- > 0;) {
@@ -207,50 +233,73 @@ HELP bits LOOP(is_last)(vector s, vector b, double tolerance) {
            ((s < splat(1e-9)) & (s > 0.25 * b));
 }
 
-/* The Jacobian, factored, and the residual, of eight lanes. */
-HELP bits LOOP(take_system)(size_t k, const clsi_pack *p, size_t l, vector *a, bits *pivot,
-                            vector *b) {
-    const double *const *J = p->residual_out + k + p->sp->n_positive;
-    bits bad = (bits)splat(0);
-    for (size_t i = 0; i < k * k; i++) {
-        a[i] = load(J[i] + l);
-        bad |= ~LOOP(finite)(a[i]);
-    }
-    for (size_t i = 0; i < k; i++) b[i] = load(p->residual_out[i] + l);
-    return bad | LOOP(factor)(k, a, pivot);
+/* Lanes whose update is the last for certain, seen without a quotient: is_last with a margin for
+ * the rounding of longest. */
+HELP bits LOOP(surely_last)(size_t k, const clsi_pack *p, size_t l, const vector *d) {
+    double tolerance = p->sp->options.tolerance, first = sqrt(0.1 * tolerance);
+    if (first > 1e-5) first = 1e-5;
+    vector limit =
+        0.99 * pick(load(p->before + l) > splat(DBL_MAX), splat(first), splat(tolerance));
+    bits sure = (bits)splat(0) - 1;
+    for (size_t i = 0; i < k; i++) sure &= LOOP(size)(d[i]) <= limit * load(p->scale + i * L + l);
+    return sure;
 }
 
-HELP void LOOP(keep_factors)(size_t k, clsi_pack *p, size_t l, const vector *a, const bits *pivot) {
-    for (size_t i = 0; i < k * k; i++) store(p->factors + i * L + l, a[i]);
-    for (size_t i = 0; i < k; i++) store(p->pivots + i * L + l, (vector)pivot[i]);
-}
-
-/* Is any of these lanes not solved, and not off? */
 HELP int LOOP(any)(bits b) {
     long long all = 0;
     for (int i = 0; i < WIDTH; i++) all |= b[i];
     return all != 0;
 }
 
+/* The Jacobian of some lanes; those in which it is not finite. */
+HELP bits LOOP(take_jacobian)(size_t k, const clsi_pack *p, size_t l, vector *a) {
+    const double *const *J = p->residual_out + k + p->sp->n_positive;
+    bits bad = (bits)splat(0);
+    for (size_t i = 0; i < k * k; i++) {
+        a[i] = load(J[i] + l);
+        bad |= ~LOOP(finite)(a[i]);
+    }
+    return bad;
+}
+
+/* The update of some lanes, by factors that are kept for `judge`; those that have none. */
+HELP bits LOOP(take_update)(size_t k, clsi_pack *p, size_t l, vector *d) {
+    vector a[MOST_UNKNOWNS * MOST_UNKNOWNS];
+    bits pivot[MOST_UNKNOWNS], moved, bad = LOOP(take_jacobian)(k, p, l, a);
+    for (size_t i = 0; i < k; i++) d[i] = load(p->residual_out[i] + l);
+    bits lost = LOOP(factor_still)(k, a, &moved);
+    p->moved[l / WIDTH] = LOOP(any)(moved);
+    if (p->moved[l / WIDTH]) {
+        LOOP(take_jacobian)(k, p, l, a);
+        lost = LOOP(factor)(k, a, pivot);
+        LOOP(exchange_all)(k, pivot, d);
+        for (size_t i = 0; i < k; i++) store(p->pivots + i * L + l, (vector)pivot[i]);
+    }
+    for (size_t i = 0; i < k * k; i++) store(p->factors + i * L + l, a[i]);
+    LOOP(back)(k, a, d);
+    return bad | lost;
+}
+
 HELP int LOOP(update_of)(size_t k, clsi_pack *p, double *u) {
     bits open = (bits)splat(0);
     LANES {
-        vector a[MOST_UNKNOWNS * MOST_UNKNOWNS], d[MOST_UNKNOWNS];
-        bits pivot[MOST_UNKNOWNS], bad = LOOP(take_system)(k, p, l, a, pivot, d);
-        LOOP(keep_factors)(k, p, l, a, pivot);
-        LOOP(back)(k, a, pivot, d);
+        vector d[MOST_UNKNOWNS];
+        bits bad = LOOP(take_update)(k, p, l, d);
         for (size_t i = 0; i < k; i++)
             store(p->scale + i * L + l,
                   LOOP(larger)(LOOP(size)(load(u + i * L + l)), load(p->least + i * L + l)));
-        vector size = LOOP(longest)(k, p, l, d);
-        bits done = LOOP(flags)(p->done + l),
-             last = LOOP(is_last)(size, load(p->before + l), p->sp->options.tolerance);
-        bits off = LOOP(flags)(p->off + l) | ((bad | ~LOOP(finite)(size)) & ~done);
+        bits done = LOOP(flags)(p->done + l), off = LOOP(flags)(p->off + l) | (bad & ~done),
+             last = LOOP(surely_last)(k, p, l, d);
+        if (LOOP(any)(~(last | done | off))) {
+            vector size = LOOP(longest)(k, p, l, d);
+            last = LOOP(is_last)(size, load(p->before + l), p->sp->options.tolerance);
+            off |= ~LOOP(finite)(size) & ~done;
+            store(p->size + l, size); /* for judge, where an update was not the last */
+        }
         for (size_t i = 0; i < k; i++) {
             vector x = load(u + i * L + l);
             store(u + i * L + l, pick(done | off, x, x - d[i]));
         }
-        store(p->size + l, size);
         LOOP(set_flags)(p->off + l, off);
         LOOP(set_flags)(p->done + l, done | last);
         open |= ~(done | last | off);
@@ -266,9 +315,10 @@ HELP int LOOP(judge_of)(size_t k, clsi_pack *p) {
         vector a[MOST_UNKNOWNS * MOST_UNKNOWNS], d[MOST_UNKNOWNS];
         bits pivot[MOST_UNKNOWNS];
         for (size_t i = 0; i < k * k; i++) a[i] = load(p->factors + i * L + l);
-        for (size_t i = 0; i < k; i++) pivot[i] = (bits)load(p->pivots + i * L + l);
         for (size_t i = 0; i < k; i++) d[i] = load(p->residual_out[i] + l);
-        LOOP(back)(k, a, pivot, d);
+        for (size_t i = 0; i < k; i++) pivot[i] = (bits)load(p->pivots + i * L + l);
+        if (p->moved[l / WIDTH]) LOOP(exchange_all)(k, pivot, d);
+        LOOP(back)(k, a, d);
         vector size = load(p->size + l);
         bits worse = ~(LOOP(longest)(k, p, l, d) <= 0.75 * size);
         LOOP(set_flags)(p->off + l, LOOP(flags)(p->off + l) | (worse & ~LOOP(flags)(p->done + l)));

@@ -188,13 +188,27 @@ static int report_progress(void *context, const clsi_progress *p, const double *
     }
     settle(s);
     clsi_training_progress told = {s->restart, s->before + p->iteration, p->loss,
-                                   t->validate ? validation : NAN};
+                                   t->validate ? validation : NAN, 0};
     s->stopped = (t->progress && t->progress(t->context, &told)) || s->owed;
     agree(s);
     int due = s->stopped || clsi_now() - s->written >= t->checkpoint_every;
     if (t->checkpoint && due && is_first(t)) write_checkpoint(s, p->run);
     if (s->stopped) agree(s); /* whether it could be written */
     return s->over || s->stopped || s->status != CLS_OK;
+}
+
+/* An epoch of a wide network takes seconds; who interrupts does not wait for its end. Ranks of a team
+ * decide together, at reports. */
+static int stops_between(void *context, const clsi_progress *p) {
+    training *s = context;
+    const clsi_training *t = s->t;
+    if (!t->progress || (t->team && t->team->ranks > 1)) return 0;
+    clsi_training_progress told = {s->restart, s->before + p->iteration, p->loss, NAN, 1};
+    s->stopped = t->progress(t->context, &told);
+    if (!s->stopped) return 0;
+    s->iterations = p->iteration;
+    if (t->checkpoint) write_checkpoint(s, p->run);
+    return 1;
 }
 
 /* ---- restarts ---- */
@@ -228,6 +242,7 @@ static cls_status run_restart(training *s, clsi_archive *resume, double *theta,
                                .constant_rate = t->constant_rate,
                                .last = t->last,
                                .progress = report_progress,
+                               .stop = stops_between,
                                .context = s,
                                .resume = resume};
     cls_status status = CLS_OK;

@@ -12,6 +12,7 @@ typedef struct clsi_training_progress {
     size_t restart;
     uint64_t iteration;      /* over all restarts */
     double loss, validation; /* as the problem and `validate` measure; validation may be NAN */
+    int between; /* two reports: nothing was measured, the question is whether to stop */
 } clsi_training_progress;
 
 typedef struct clsi_training {

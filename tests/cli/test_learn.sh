@@ -221,6 +221,15 @@ test_convex_is_refused_where_it_cannot_hold() {
     expect_refused 2 'F1.*that is for energies'
 }
 
+test_names_are_looked_at_before_the_data() {
+    run "$CLAUSIUS" learn adiabatic-piston none.csv --unknown F9
+    expect_refused 2 "adiabatic-piston has no part 'F9'; did you mean 'F1'"
+    run "$CLAUSIUS" learn adiabatic-piston none.csv --unknown x
+    expect_refused 2 "adiabatic-piston has no part 'x'; .clausius show"
+    run "$CLAUSIUS" learn adiabatic-piston none.csv --unknown "F1, kappa1"
+    expect_refused 5 'none\.csv: cannot open'
+}
+
 test_several_files_and_set() {
     observe data.csv 60
     awk -F, 'NR == 1 || $1 < 30' data.csv >a.csv

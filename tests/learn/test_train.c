@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <unistd.h>
 
 /* ---- files ---- */
@@ -110,6 +111,73 @@ static void optimisers_resume_with_the_same_bits(void **unused) {
     double *start = toy_start(&t, 3);
     for (size_t k = 0; k < clsi_optimizer_count(); k++)
         assert_true(resume_everywhere(clsi_optimizer_at(k), &t.problem, start, 60, 30) >= 10);
+    free(start);
+    toy_free(&t);
+}
+
+/* A step that takes a third of the time after which the optimisers ask whether to stop. */
+static void take_time(void) {
+    thrd_sleep(&(struct timespec){.tv_nsec = 90000000}, NULL);
+}
+
+static cls_status slow_jacobian(clsi_problem *p, const double *theta, size_t count,
+                                const size_t *rows, double *r, double *J) {
+    take_time();
+    return toy_jacobian(p, theta, count, rows, r, J);
+}
+
+static cls_status slow_gradient(clsi_problem *p, const double *theta, size_t count,
+                                const size_t *rows, double *loss, double *gradient) {
+    take_time();
+    return toy_gradient(p, theta, count, rows, loss, gradient);
+}
+
+static int save_between(void *context, const clsi_progress *p) {
+    stopper *s = context;
+    clsi_run_save(p->run, s->archive);
+    return 1;
+}
+
+/* Epochs of 16 steps; the stop comes after a few of the first. */
+static void a_stop_does_not_wait_for_the_epoch(void **unused) {
+    (void)unused;
+    const clsi_optimizer *of[] = {&clsi_spring, &clsi_adam};
+    toy_network t;
+    toy_create(&t, 5, 40, 1);
+    double *start = toy_start(&t, 3);
+    size_t bytes = t.problem.n_parameters * sizeof(double);
+    double *whole = malloc(bytes), *parts = malloc(bytes);
+    for (size_t k = 0; k < 2; k++) {
+        clsi_archive a = {0};
+        stopper never = {0}, s = {.archive = &a};
+        clsi_optimize_options o = {.max_iterations = 48,
+                                   .seed = 4,
+                                   .batch = 10,
+                                   .progress = save_and_stop,
+                                   .context = &never};
+        clsi_optimize_info all, half, rest;
+        memcpy(whole, start, bytes);
+        memcpy(parts, start, bytes);
+        assert_int_equal(of[k]->minimize(&t.problem, &o, whole, &all, NULL), CLS_OK);
+        clsi_problem slow = t.problem;
+        slow.jacobian = slow_jacobian;
+        slow.gradient = slow_gradient;
+        o.stop = save_between;
+        o.context = &s;
+        assert_int_equal(of[k]->minimize(&slow, &o, parts, &half, NULL), CLS_OK);
+        assert_string_equal(half.reason, "stopped");
+        assert_true(s.reports == 0 && half.iterations > 0 && half.iterations < 16);
+        a.reading = 1;
+        memset(parts, 0, bytes);
+        o.resume = &a;
+        o.stop = NULL;
+        assert_int_equal(of[k]->minimize(&t.problem, &o, parts, &rest, NULL), CLS_OK);
+        assert_memory_equal(whole, parts, bytes);
+        assert_true(rest.iterations == all.iterations && rest.final_loss == all.final_loss);
+        clsi_archive_clear(&a);
+    }
+    free(whole);
+    free(parts);
     free(start);
     toy_free(&t);
 }
@@ -685,6 +753,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kill_9_and_resume_give_the_same_file), /* first: it forks */
         cmocka_unit_test(optimisers_resume_with_the_same_bits),
+        cmocka_unit_test(a_stop_does_not_wait_for_the_epoch),
         cmocka_unit_test(optimisers_resume_until_they_converge),
         cmocka_unit_test(a_foreign_state_is_refused),
         cmocka_unit_test(archives_keep_every_bit),

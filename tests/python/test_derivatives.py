@@ -169,7 +169,7 @@ def test_learner(piston, truth):
     states = np.stack([truth[n][:, 20] for n in piston.states], 1)
     assert np.allclose(learner.predict(states), piston.rates(states), rtol=1e-3, atol=1e-4)
     assert learner.get_params()["seed"] == 7 and learner.set_params(seed=8).seed == 8
-    with pytest.raises(ValueError, match="no parameter"):
+    with pytest.raises(ValueError, match="no option"):
         learner.set_params(sed=8)
     assert pickle.loads(pickle.dumps(learner)).score(truth) == learner.score(truth)
     assert "F1" in repr(learner)
