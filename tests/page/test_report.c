@@ -89,13 +89,13 @@ static void hostile_names_are_text(void **unused) {
     free(longer);
 }
 
-/* Every text of a system, a model and the options that reaches a page: title, file name, comments, what
- * the provenance says, the names of data. None ends a script, leaves a comment or turns text around. */
+/* Every text of a system, a model and the options that reaches a page: title, file name, comments (a system
+ * file with marks that turn text around is not read at all), what the provenance says, the names of data. None ends a script, leaves a comment or turns text around. */
 static void hostile_models_are_text(void **unused) {
     (void)unused;
     static const char evil[] = "</script><script>alert(1)</script>'&\xe2\x80\xae\n*/alert(2)//";
-    static const char source[] = "# </script><script>alert(1)</script>\xe2\x80\xae\n"
-                                 "system \"</script><script>alert(1)</script>\xe2\x80\xae\"\n"
+    static const char source[] = "# </script><script>alert(1)</script>\n"
+                                 "system \"</script><script>alert(1)</script>\"\n"
                                  "coordinate q\nparameter k = 1\nlagrangian v.q^2/2 - k*q^2/2\n"
                                  "start q = 1, v.q = 0\nstep 0.1\nuntil 1\n";
     static const char evil_json[] =
