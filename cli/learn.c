@@ -32,6 +32,7 @@ typedef struct learning {
     cls_writer *writer; /* opened before the work, to know that it can be */
     cli_progress progress;
     int phase;
+    uint64_t total; /* of the phase */
     cls_learn_info info;
     cli_qp qp; /* of --optimizer qp */
     cli_shard shard;
@@ -237,11 +238,12 @@ static int progress(void *context, const cls_learn_progress *p) {
     char extra[64];
     int phase = phase_of(p->phase);
     double row[n_log] = {phase, (double)p->done, (double)p->total, p->loss, p->seconds};
-    if (phase != l->phase) {
+    if (phase != l->phase || p->total != l->total) {
         cli_progress_end(&l->progress);
         cli_progress_begin(&l->progress, phases[phase].label, phases[phase].unit, (double)p->total,
                            l->quiet);
         l->phase = phase;
+        l->total = p->total;
     }
     snprintf(extra, sizeof extra, "loss %.3g", p->loss);
     cli_progress_update(&l->progress, (double)p->done, isfinite(p->loss) ? extra : NULL);

@@ -54,7 +54,7 @@ static json_t *asked(const clsi_learner *w) {
 }
 
 static char *provenance(const clsi_learner *w, size_t n_tables, const char *const *names) {
-    json_t *files = clsi_data_files(n_tables, names);
+    json_t *files = clsi_data_files(n_tables, names, w->o->interrupted, w->o->context);
     const cls_learn_info *f = w->info;
     json_t *all = json_pack(
         "{s:o, s:s, s:s, s:I, s:o, s:I, s:I, s:f, s:I, s:f, s:b}", "data", files, "version",
