@@ -31,8 +31,9 @@ typedef struct cli_arguments cli_arguments;
 
 typedef struct cli_command {
     const char *name;
-    const char *doc;           /* one line for `clausius --help` */
-    const char *usage;         /* "SYSTEM [options]": what follows the name */
+    const char *doc;     /* one line for `clausius --help` */
+    const char *usage;   /* "SYSTEM [options]": what follows the name */
+    const char *missing; /* what to do where a word of `usage` is not there; NULL: nothing to say */
     const char *examples;      /* lines "  clausius ...\n", printed first in the help */
     const char *notes;         /* paragraphs after the options, each line ends in \n; may be NULL */
     const cli_option *options; /* ends with {0}; --help is added by the parser */

@@ -32,6 +32,7 @@ typedef struct learning {
     cls_writer *writer; /* opened before the work, to know that it can be */
     cli_progress progress;
     int phase;
+    uint64_t total; /* of the phase */
     cls_learn_info info;
     cli_qp qp; /* of --optimizer qp */
     cli_shard shard;
@@ -157,6 +158,8 @@ static cls_status prepare(learning *l, cls_error *error) {
     if (!status) status = read_test(l, error);
     if (!status) status = read_from(l, error);
     if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &l->motion, error);
+    if (!status)
+        status = cls_learn_names(l->motion.system, l->options.n_unknown, l->options.unknown, error);
     if (!status) status = name_results(l, error);
     if (!status) status = open_results(l, error);
     return status;
@@ -235,11 +238,12 @@ static int progress(void *context, const cls_learn_progress *p) {
     char extra[64];
     int phase = phase_of(p->phase);
     double row[n_log] = {phase, (double)p->done, (double)p->total, p->loss, p->seconds};
-    if (phase != l->phase) {
+    if (phase != l->phase || p->total != l->total) {
         cli_progress_end(&l->progress);
         cli_progress_begin(&l->progress, phases[phase].label, phases[phase].unit, (double)p->total,
                            l->quiet);
         l->phase = phase;
+        l->total = p->total;
     }
     snprintf(extra, sizeof extra, "loss %.3g", p->loss);
     cli_progress_update(&l->progress, (double)p->done, isfinite(p->loss) ? extra : NULL);
@@ -282,10 +286,14 @@ static cls_status print_json(const learning *l, cls_error *error) {
                   (json_int_t)i->parameters, "samples", (json_int_t)i->samples, "loss", loss,
                   "iterations", (json_int_t)i->iterations, "seconds", i->seconds, "optimizer",
                   i->optimizer, "model", l->model, "rank", (json_int_t)i->rank, "condition",
-                  cli_json_real(i->condition), "null_space", (json_int_t)i->nullity, "normalised",
+                  cli_json_real(i->condition), "nullity", (json_int_t)i->nullity, "normalised",
                   i->normalised, "isothermal", i->isothermal, "rollout", cli_json_real(i->rollout));
     if (o && *i->notes) json_object_set_new(o, "notes", json_string(i->notes));
-    if (o && i->windows) json_object_set_new(o, "windows", json_integer((json_int_t)i->windows));
+    if (o && i->windows)
+        json_object_set_new(
+            o, "windows",
+            json_pack("{s:I, s:I}", "used", (json_int_t)i->samples, "of", (json_int_t)i->windows));
+    if (o) cli_report_keys(i, o);
     if (o && *i->ended) json_object_set_new(o, "ended", json_string(i->ended));
     if (o && l->qp.id) json_object_set_new(o, "qp", cli_qp_json(&l->qp));
     if (o && i->report) json_object_set_new(o, "report", cli_report_json(i->report));
@@ -623,6 +631,8 @@ const cli_command cli_learn = {
     .name = "learn",
     .doc = "unknown parts of a system from measured trajectories",
     .usage = "SYSTEM DATA... [options]",
+    .missing = "no system file yet? `clausius new NAME --from DATA` drafts one from the columns of "
+               "a recording",
     .examples =
         "  clausius learn adiabatic-piston train.csv --unknown \"G, F1, F2\" -o "
         "learned.safetensors\n"

@@ -164,3 +164,72 @@ json_t *cli_report_json(const cls_learn_report *r) {
     if (o && r->better >= 0) json_object_set_new(o, "better", json_boolean(r->better));
     return o;
 }
+
+/* ---- the keys that scripts rely on ---- */
+
+/* "multiple shooting, because parameters are unknown": the loss as --loss has it, and why. */
+static void add_choice(json_t *o, const char *choice) {
+    static const struct {
+        const char *word, *loss;
+    } losses[] = {{"multiple shooting", "multiple-shooting"},
+                  {"residual", "residual"},
+                  {"derivative", "derivative"},
+                  {"likelihood", "likelihood"},
+                  {"shooting", "shooting"}};
+    static const char because[] = ", because ";
+    const char *at = strstr(choice, because), *loss = NULL;
+    for (size_t k = 0; !loss && k < sizeof losses / sizeof *losses; k++) {
+        const char *word = strstr(choice, losses[k].word);
+        if (word && (!at || word < at)) loss = losses[k].loss;
+    }
+    json_object_set_new(o, "loss_chosen", loss ? json_string(loss) : json_null());
+    json_object_set_new(o, "reason", json_string(at ? at + strlen(because) : choice));
+}
+
+static json_t *test_json(const cls_learn_report *r) {
+    json_t *rmse = json_object(), *last = json_object(), *without = json_object(),
+           *arx = json_object();
+    for (size_t c = 0; c < r->n_channels; c++) {
+        const cls_learned_channel *ch = &r->channels[c];
+        json_object_set_new(rmse, ch->name, cli_json_real(ch->run));
+        json_object_set_new(last, ch->name, cli_json_real(ch->run_persistence));
+        json_object_set_new(without, ch->name, cli_json_real(ch->run_before));
+        json_object_set_new(arx, ch->name, cli_json_real(ch->run_arx));
+    }
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "rmse", rmse, "persistence", last, "without",
+                     without, "arx", arx, "better",
+                     r->better >= 0 ? json_boolean(r->better) : json_null());
+}
+
+/* What the data cannot tell: parameters by their names, other directions by the parts that they are
+ * combinations of the coefficients of. */
+static json_t *null_space_json(const cls_learn_info *i) {
+    const cls_learn_report *r = i->report;
+    json_t *all = json_array();
+    for (size_t k = 0; r && k < r->n_parameters; k++)
+        if (isinf(r->parameters[k].error))
+            json_array_append_new(all, json_string(r->parameters[k].name));
+    for (size_t k = json_array_size(all); k < i->nullity; k++)
+        json_array_append_new(
+            all, json_sprintf("a combination of the %zu learned coefficients", i->parameters));
+    return all;
+}
+
+void cli_report_keys(const cls_learn_info *i, json_t *o) {
+    const cls_learn_report *r = i->report;
+    json_object_set_new(o, "null_space", null_space_json(i));
+    if (!r) return;
+    json_t *noise = json_object(), *found = json_object();
+    for (size_t c = 0; c < r->n_channels; c++)
+        json_object_set_new(noise, r->channels[c].name, cli_json_real(r->channels[c].noise));
+    for (size_t k = 0; k < r->n_parameters; k++) {
+        const cls_learned_parameter *p = &r->parameters[k];
+        json_object_set_new(found, p->name,
+                            json_pack("{s:f, s:o, s:b}", "value", p->value, "stderr",
+                                      cli_json_real(p->error), "identifiable", !isinf(p->error)));
+    }
+    add_choice(o, r->choice);
+    json_object_set_new(o, "noise", noise);
+    json_object_set_new(o, "test", test_json(r));
+    json_object_set_new(o, "found", found);
+}

@@ -6,5 +6,8 @@
 
 void cli_report_print(const cls_learn_report *r);
 json_t *cli_report_json(const cls_learn_report *r);
+/* Into the object of `learn --json`: null_space, and of fits with a report loss_chosen, reason, noise, test and
+ * found. */
+void cli_report_keys(const cls_learn_info *i, json_t *o);
 
 #endif

@@ -1,7 +1,9 @@
 /* clausius new: a commented system file to start from. The file appears complete or not at all,
  * and an existing one is kept unless --force. */
 #include "cli.h"
+#include "table.h"
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int good_name(const char *name) {
@@ -34,26 +36,71 @@ static void write_text(FILE *f, const char *text, const char *name) {
     fputs(end, f);
 }
 
+/* The command that learns it, with the options that the file was read with; the caller frees it. */
+static char *learn_command(const cli_arguments *a, const char *from, const char *name) {
+    static const char *const options[] = {"map", "columns", "dt", "array", "missing"};
+    char *out = NULL;
+    size_t length = 0;
+    FILE *f = open_memstream(&out, &length);
+    if (!f) return NULL;
+    fprintf(f, "clausius learn %s.clausius %s", name, from);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (cli_value(a, options[i]))
+            fprintf(f, " --%s \"%s\"", options[i], cli_value(a, options[i]));
+    fprintf(f, " -o %s.safetensors", name);
+    if (!fclose(f)) return out;
+    free(out);
+    return NULL;
+}
+
+static cls_status make_draft(const cli_arguments *a, const char *from, const char *next, char **out,
+                             cls_error *error) {
+    cls_table *t = NULL;
+    cls_status status = next ? cli_read_table(a, from, NULL, &t, error) : cli_no_memory(error);
+    if (!status) status = cls_draft(t, a->words[0], from, next, out, error);
+    cls_table_free(&t);
+    return status;
+}
+
 static cls_status run(const cli_arguments *a, cls_error *error) {
-    const char *name = a->words[0];
-    char path[128];
+    const char *name = a->words[0], *from = cli_value(a, "from");
+    char path[128], *draft = NULL, *next = from ? learn_command(a, from, name) : NULL;
     cli_output file;
-    if (!good_name(name))
+    if (!good_name(name)) {
+        free(next);
         return cli_fail(error, CLS_USAGE,
                         "'%.100s' is not a good name: letters, digits, - and _, a letter first "
                         "(the ending .clausius is added)",
                         name);
+    }
     snprintf(path, sizeof path, "%s.clausius", name);
-    cls_status status = cli_output_open(&file, path, !cli_given(a, "force"), error);
-    if (status) return status;
-    write_text(file.stream, cls_template_text(), name);
+    cls_status status = from ? make_draft(a, from, next, &draft, error) : CLS_OK;
+    if (!status) status = cli_output_open(&file, path, !cli_given(a, "force"), error);
+    if (status) {
+        free(next);
+        cls_text_free(&draft);
+        return status;
+    }
+    if (draft)
+        fputs(draft, file.stream);
+    else
+        write_text(file.stream, cls_template_text(), name);
+    cls_text_free(&draft);
     status = cli_output_close(&file, CLS_OK, error);
-    if (!status)
+    if (!status && from) {
+        fprintf(stderr, "wrote %s, a draft: look at it, then: %s\n", path, next);
+    } else if (!status) {
         fprintf(stderr, "wrote %s; try: clausius simulate %s -o %s.csv\n", path, path, name);
+    }
+    free(next);
     return status;
 }
 
 static const cli_option options[] = {
+    {"from", 0, "DATA",
+     "a draft for this recording, with its columns: they become coordinates,\n"
+     "temperatures, velocities and inputs by their units and names"},
+    CLI_DATA_OPTIONS("columns"),
     {"force", 0, NULL, "replace an existing file"},
     {0},
 };
@@ -61,8 +108,9 @@ static const cli_option options[] = {
 const cli_command cli_new = {
     .name = "new",
     .doc = "a commented system file to start from",
-    .usage = "NAME [--force]",
+    .usage = "NAME [--from DATA] [--force]",
     .examples = "  clausius new my-piston\n"
+                "  clausius new cart --from cart.csv --map \"time=t [ms]\"\n"
                 "  clausius show my-piston.clausius --equations\n",
     .notes = "Writes NAME.clausius in the current directory.\n",
     .options = options,

@@ -137,8 +137,8 @@ static cls_status take_option(cli_arguments *a, int argc, char **argv, int *i, i
 static cls_status check_words(const cli_arguments *a, cls_error *error) {
     const cli_command *c = a->command;
     if (a->n_words < c->min_words)
-        return cli_fail(error, CLS_USAGE, "something is missing; usage: clausius %s %s", c->name,
-                        c->usage);
+        return cli_fail(error, CLS_USAGE, "something is missing; usage: clausius %s %s%s%s",
+                        c->name, c->usage, c->missing ? "\n" : "", c->missing ? c->missing : "");
     if (a->n_words > c->max_words)
         return cli_fail(error, CLS_USAGE, "unexpected '%s'; usage: clausius %s %s",
                         a->words[c->max_words], c->name, c->usage);

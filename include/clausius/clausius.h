@@ -3,6 +3,7 @@
 #define CLAUSIUS_CLAUSIUS_H
 
 #include <clausius/audit.h>
+#include <clausius/draft.h>
 #include <clausius/export.h>
 #include <clausius/flow.h>
 #include <clausius/formulas.h>

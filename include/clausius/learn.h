@@ -197,6 +197,11 @@ typedef struct cls_learn_info {
     char notes[1200]; /* lines: what was chosen automatically, what is not identifiable */
 } cls_learn_info;
 
+/* CLS_USAGE, and why, where one of the n names is neither a part nor a parameter of the system: for
+ * those who want to know before they read data. */
+CLS_API cls_status cls_learn_names(const cls_system *system, size_t n, const char *const *names,
+                                   cls_error *error);
+
 /* `system` was loaded with the parameter values `set` (may be NULL). Tables hold trajectories
  * (a `trajectory` column separates several), `names` their file names for the record. */
 CLS_API cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_t n_tables,

@@ -65,6 +65,18 @@ class Data:
         """What is in the data and what is odd about it, as an object that prints itself."""
         return Check(self)
 
+    def draft(self, name="draft"):
+        """The text of a system drafted from the columns of the first table, as `clausius new NAME --from DATA` writes it: columns
+        become coordinates, temperatures, velocities and inputs by their units and names. Look at every line; it can be learned as it is.
+
+        >>> import clausius as cl
+        >>> t = [0.0, 0.1, 0.2, 0.3]
+        >>> text = cl.data({"time": t, "x": [1.0, 0.9, 0.7, 0.4]}).draft("cart")
+        >>> cl.system(text).parts
+        ['V', 'F_x']
+        """
+        return self.tables[0].draft(name, self.names[0])
+
     def to_pandas(self):
         """All rows as one DataFrame."""
         import pandas
@@ -75,7 +87,7 @@ class Data:
     @property
     def units(self):
         """{column: unit} where one is known, of the first table."""
-        return {n: f["unit"] for n, f in self.tables[0].inspect()[1].items() if f["unit"]}
+        return self.tables[0].units
 
     @property
     def notes(self):
@@ -259,6 +271,50 @@ def _converted(values, unit, own, name):
     except DataError as error:
         raise DataError(f"{name}: {error}") from None
     return values if (factor, divisor, offset) == (1, 1, 0) else values * factor / divisor + offset
+
+
+def _lines_of(system):
+    """{column of the file: (name in the system, unit or None)} of the system's `data` lines."""
+    text = system.data_map or ""
+    return {theirs: (ours, unit) for ours, theirs, unit in _renaming(dict(re.findall(r'([^\s=,]+)\s*=\s*"([^"]*)"', text)))}
+
+
+def _in_system(table, system, name):
+    """The table with the names and units of the system, as the program reads it: by the system's `data` lines, and by units that
+    columns have. What has the system's name and unit already is left alone."""
+    lines, have, new, changed = _lines_of(system), table.units, [], False
+    known = {"time", "t", *system.columns, *system.inputs}
+    for old in table.names:
+        ours, said = lines.get(old, (old, None))
+        unit, own, values = have.get(old) or said, system._unit(ours), table.column(old)
+        if unit and unit != own and (own or said or ours in known):
+            try:
+                factor, divisor, offset = _core.convert(unit, own)
+            except DataError as error:
+                if own:
+                    raise DataError(f'{name}: column "{old}" is {ours} of this system: {error}') from None
+                factor, divisor, offset = 1, 1, 0  # px: nothing to convert to
+            if (factor, divisor, offset) != (1, 1, 0):
+                log.info("%s: %s: %s [%s] read in [%s]", name, ours, old, unit, own or "SI")
+                values, unit, changed = np.asarray(values) * factor / divisor + offset, own or "", True
+        if ours != old and ours in table.names:
+            ours = old  # there is a column of that name
+        changed |= ours != old
+        new.append((ours, values, unit or ""))
+    if not changed:
+        return table
+    out = _core.Table.borrow([n for n, _, _ in new], [np.asarray(v) for _, v, _ in new])
+    for n, _, unit in new:
+        if unit:
+            out.set_unit(n, unit)
+    return out
+
+
+def of_system(source, system):
+    """What `clausius.data` takes, or Data, in the names and units of a system."""
+    given = source if isinstance(source, Data) else data(source)
+    tables = [_in_system(t, system, n) for t, n in zip(given.tables, given.names)]
+    return given if all(a is b for a, b in zip(tables, given.tables)) else Data(tables, given.names)
 
 
 MISSING = ("refuse", "drop")

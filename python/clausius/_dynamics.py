@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _core
 from ._audit import Audit
-from ._data import Data, assigned, data as as_data
+from ._data import Data, assigned, of_system
 from ._errors import DataError, FileError, UsageError
 from ._explain import Invariants
 from ._options import checked, describe
@@ -272,7 +272,7 @@ class Dynamics(Facts):
 
     def _measured(self, data):
         """Lengths, times and states (NaN: not measured) of all trajectories."""
-        data = data if isinstance(data, Data) else as_data(data)
+        data = of_system(data, self)
         lengths, times, states = [], [], []
         for table in data.tables:
             if not any(n in table.names for n in self.variables):
@@ -300,7 +300,7 @@ class Dynamics(Facts):
         >>> s.follow(s.simulate(steps=10)).columns[:2]
         ('time', 'q')
         """
-        data = data if isinstance(data, Data) else as_data(data)
+        data = of_system(data, self)
         tables = []
         for table, name in zip(data.tables, data.names):
             if "time" not in table.names or not table.rows:
@@ -343,14 +343,14 @@ class Dynamics(Facts):
 
     def compare(self, data, columns=()):
         """How far a simulation beside the data is from them: {column: {"mae", "max", "rmse", "time_of_max"}}, as `clausius compare`."""
-        data = data if isinstance(data, Data) else as_data(data)
+        data = of_system(data, self)
         if len(data.tables) != 1:
             raise UsageError("compare takes one table; compare(data[0]), compare(data[1]), ...")
         return compared(self.follow(data).tables[0], data.tables[0], columns)
 
     def score(self, data):
         """1 - (mean square error of simulations beside the data) / (variance of the data), averaged over the measured variables: 1 is perfect."""
-        data = data if isinstance(data, Data) else as_data(data)
+        data = of_system(data, self)
         beside, parts = self.follow(data), []
         for mine, theirs in zip(beside.tables, data.tables):
             order = np.argsort(np.asarray(theirs.column("trajectory")), kind="stable") if "trajectory" in theirs.names else slice(None)
@@ -379,7 +379,7 @@ class Dynamics(Facts):
         if against is not None:
             if start is not None or h is not None or scheme is not None:
                 raise UsageError("start, h and scheme are for audits that simulate; here the data are judged as they are")
-            data = against if isinstance(against, Data) else as_data(against)
+            data = of_system(against, self)
             if len(data.tables) != 1:
                 raise UsageError("audit takes one table: audit(against=data[0]), ...")
             return Audit(*self._audit(data.tables[0], limits, None), self.name)
@@ -450,7 +450,7 @@ class Dynamics(Facts):
     def report(self, path=None, data=None, *, title=None, start=None, beside=()):
         """One self-contained HTML page: laws, pictures, and, with data, how well it follows them; `beside` are other systems and models to be shown
         with it. Without a path the numbers of the page are returned, as a dict."""
-        data = Data((), ()) if data is None else data if isinstance(data, Data) else as_data(data)
+        data = Data((), ()) if data is None else of_system(data, self)
         subjects = tuple((d.source or d.name, d, None if start is None else d._begin(start)[1]) for d in (self, *beside))
         told = _core.report(subjects, None if path is None else os.fspath(path), data.tables, data.names, title)
         return json.loads(told) if told else None

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from . import _core
-from ._data import Data, _dropped, data as as_data
+from ._data import Data, _dropped, of_system
 from ._dynamics import Dynamics, _system_again, exists, system as as_system
 from ._errors import CheckError, DataError, Interrupted, LearnWarning, NumericError, OutsideWarning, UsageError
 from ._explain import Formulas
@@ -121,7 +121,7 @@ class Model(Dynamics, _core.Dynamics):
     def standard_errors(self, data, groups=10, **options):
         """Standard errors of the coefficients by the delete-a-group jackknife: learned again `groups` times, each time without a share of the
         trajectories (of one long trajectory: without a piece of it), with the options given to `learn`. Kept in `coefficients`."""
-        data = data if isinstance(data, Data) else as_data(data)
+        data = of_system(data, self)
         values = []
         for k in range(groups):
             with warnings.catch_warnings():
@@ -142,7 +142,7 @@ class Model(Dynamics, _core.Dynamics):
     def null_directions(self, data, rtol=1e-10, rows=200):
         """Directions of `theta` (k, parameters) that no step along the data feels: orthonormal, from the exact derivatives of the steps at `rows` of the
         measured states. Singular values below `rtol` of the largest are none."""
-        _, _, states = self._measured(data if isinstance(data, Data) else as_data(data))
+        _, _, states = self._measured(of_system(data, self))
         states = states[~np.isnan(states).any(1)]
         if not len(states):
             raise DataError(f"no row has all of {', '.join(self.variables)}")
@@ -203,7 +203,7 @@ class Model(Dynamics, _core.Dynamics):
         With `data` the constants are fitted to the motions again, with standard errors. `terms` is how many a part may have (0: as many as pay); a shorter
         formula is taken when its error is below `tolerance` (0: 1e-3). `formulas().system()` is the system with the formulas in it, `save` writes its file.
         """
-        data = Data((), ()) if data is None else data if isinstance(data, Data) else as_data(data)
+        data = Data((), ()) if data is None else of_system(data, self)
         if int(terms) != terms or terms < 0 or not tolerance >= 0:
             raise UsageError(f"terms is a whole number and tolerance a number, neither below zero; got {terms} and {tolerance}")
         return Formulas(*self._formulas(data.tables, data.names, int(terms), tolerance, seed))
@@ -294,9 +294,8 @@ def learn(system, data, unknown=None, *, test=-1.0, horizon=(), missing="refuse"
     """
     if not isinstance(system, _core.Dynamics):
         system = as_system(system)
-    if not isinstance(data, Data):
-        data = as_data(data)
-    kept = test if isinstance(test, Data) else as_data(test) if not np.isscalar(test) else None
+    data = of_system(data, system)
+    kept = None if np.isscalar(test) else of_system(test, system)
     if kept is not None and len(kept.tables) != 1:
         raise UsageError("test is one table, or a share of the rows")
     if kept is None and not (test == -1 or 0 <= test <= 0.9):

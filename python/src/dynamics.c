@@ -161,7 +161,7 @@ static PyObject *facts(PyObject *o, PyObject *unused) {
     size_t states = cls_system_state_count(s), accounts = cls_system_account_count(s);
     (void)unused;
     return Py_BuildValue(
-        "{s:s,s:s,s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:N,s:d,s:d,s:n,s:n,s:n,s:O,s:O,s:s}", "name",
+        "{s:s,s:s,s:s,s:s,s:N,s:N,s:N,s:N,s:N,s:N,s:d,s:d,s:n,s:n,s:n,s:O,s:O,s:s,s:z}", "name",
         cls_system_name(s), "title", cls_system_title(s), "text", cls_system_text(s), "formalism",
         cls_formalism_name(cls_system_formalism(s)), "states",
         names_of(s, states, cls_system_state_name), "variables",
@@ -173,7 +173,8 @@ static PyObject *facts(PyObject *o, PyObject *unused) {
         "momenta", (Py_ssize_t)cls_system_momentum_count(s), "entropies",
         (Py_ssize_t)cls_system_entropy_count(s), "has_entropy",
         cls_system_has_entropy(s) ? Py_True : Py_False, "is_model",
-        self->model ? Py_True : Py_False, "scheme", cls_scheme_default(s));
+        self->model ? Py_True : Py_False, "scheme", cls_scheme_default(s), "data_map",
+        cls_system_data_map(s));
 }
 
 /* The unit that the system has a column in, or None. */

@@ -175,6 +175,21 @@ static PyObject *table_names(PyObject *o, void *closure) {
     return out;
 }
 
+/* {name: unit} of the columns that have one */
+static PyObject *table_units(PyObject *o, void *closure) {
+    const cls_table *t = ((core_table *)o)->table;
+    (void)closure;
+    PyObject *out = PyDict_New();
+    for (size_t i = 0; out && i < cls_table_columns(t); i++) {
+        const char *unit = cls_table_unit(t, i);
+        PyObject *text = unit ? PyUnicode_FromString(unit) : NULL;
+        if (unit && (!text || PyDict_SetItemString(out, cls_table_name(t, i), text) < 0))
+            Py_CLEAR(out);
+        Py_XDECREF(text);
+    }
+    return out;
+}
+
 static PyObject *table_rows(PyObject *o, void *closure) {
     (void)closure;
     return PyLong_FromSize_t(cls_table_rows(((core_table *)o)->table));
@@ -311,11 +326,25 @@ static PyObject *table_compare(PyObject *o, PyObject *args) {
     return out ? Py_BuildValue("(Nn)", out, (Py_ssize_t)rows) : NULL;
 }
 
+/* (name, from) -> the text of a system with these columns */
+static PyObject *table_draft(PyObject *self, PyObject *args) {
+    const char *name, *from;
+    char *text = NULL;
+    cls_error error = {0};
+    if (!PyArg_ParseTuple(args, "ss", &name, &from)) return NULL;
+    if (cls_draft(((core_table *)self)->table, name, from, NULL, &text, &error))
+        return core_fail(&error);
+    PyObject *out = PyUnicode_FromString(text);
+    cls_text_free(&text);
+    return out;
+}
+
 static PyMethodDef table_methods[] = {
     {"read", table_read, METH_VARARGS | METH_CLASS, "the table of a file"},
     {"borrow", table_borrow, METH_VARARGS | METH_CLASS, "a table over columns, without a copy"},
     {"column", table_column, METH_O, "a column by name, for numpy.asarray"},
     {"inspect", table_inspect, METH_NOARGS, "what is in it and what is odd about it"},
+    {"draft", table_draft, METH_VARARGS, "the text of a system with these columns"},
     {"set_unit", table_set_unit, METH_VARARGS, "the unit of a column"},
     {"set_note", table_set_note, METH_VARARGS, "sets a note"},
     {"write", table_write, METH_O, "as a file"},
@@ -325,6 +354,7 @@ static PyMethodDef table_methods[] = {
 static PyGetSetDef table_getters[] = {
     {"names", table_names, NULL, "names of the columns", NULL},
     {"rows", table_rows, NULL, "how many rows there are", NULL},
+    {"units", table_units, NULL, "{column: unit} where one is known", NULL},
     {"remarks", table_remarks, NULL, "what reading did that one should know", NULL},
     {"notes", table_notes, NULL, "the notes of the file", NULL},
     {0},

@@ -150,17 +150,17 @@ static cls_status find_sharing(const clsi_stepper *sp, sharing *s, cls_error *er
     uint32_t *step = inputs + m->n_inputs, *state = step + p->n_inputs;
     for (size_t i = 0; i < p->n_inputs; i++) step[i] = (uint32_t)(r->n_constants + i);
     monitor_inputs(sp, step, inputs);
-    clsi_program_match(r, m, inputs, s->now);
+    clsi_program_match(r, m, m->n_instructions, inputs, s->now);
     s->n_now = select_kept(r, m, r->end[CLSI_STAGE_EARLY], s->now, s->also);
     for (size_t k = 0; k < r->n_instructions; k++)
         s->warm[k] = s->also[k]; /* a mark, not a slot yet */
     for (size_t k = 0; k < m->n_instructions; k++) s->end[k] = CLSI_NOT_SHARED;
     for (size_t k = 0; k < p->n_instructions; k++) s->next[k] = CLSI_NOT_SHARED;
     if (sp->n_owed && !sp->books && !sp->s->n_units) {
-        clsi_program_match(r, p, step, s->next);
+        clsi_program_match(r, p, p->n_instructions, step, s->next);
         find_end(sp, s->next, state);
         monitor_inputs(sp, state, inputs);
-        clsi_program_match(r, m, inputs, s->end);
+        clsi_program_match(r, m, m->n_instructions, inputs, s->end);
         s->n_end = select_kept(r, m, r->end[CLSI_STAGE_FIRST], s->end, s->also) +
                    select_kept(r, p, r->end[CLSI_STAGE_FIRST], s->next, s->also);
     }

@@ -32,7 +32,6 @@ size_t clsi_program_loops_room(const cls_program *p) {
     size_t lines = 0;
     for (size_t k = 0; k < p->plan->n_ops; k++) {
         const clsi_vector_op *op = &p->plan->ops[k];
-        if (op->kind == CLSI_VECTOR_LINEAR) return 0;
         lines += op->kind == CLSI_VECTOR_EACH ? 1 : op->n;
     }
     size_t room = p->plan->n_registers - room_begin(p);

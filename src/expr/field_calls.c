@@ -5,7 +5,9 @@
  * that nodes which share a point share its passes, and a pass that only the last stage needs is not
  * run before. A point whose inputs are all early is passed through at the end of the early stage,
  * although nobody asks before: a discrete gradient has one end that stays during all of Newton's
- * iterations. States stand behind the registers, each on a cache line. Nothing is allocated. */
+ * iterations. Where another program has been at that point before (the monitor, at the end of the step
+ * before) its state is copied. States stand behind the registers, each on a cache line. Nothing is
+ * allocated. */
 #include "expr/graph.h"
 #include "expr/program.h"
 #include <stdlib.h>
@@ -88,7 +90,7 @@ static void lay_out(planner *s) {
         a->state = at;
         at += (f->kind->size(f, (clsi_field_pass)last) + line - 1) / line * line;
     }
-    s->p->n_state = at;
+    s->p->n_state = at + line;
 }
 
 /* ---- calls ---- */
@@ -231,6 +233,7 @@ static void run_calls(const cls_program *p, size_t first, size_t n, const double
     double x[CLSI_NODE_INPUTS];
     for (const clsi_field_call *c = p->calls + first, *end = c + n; c < end; c++) {
         const clsi_graph_field *f = p->fields[c->field];
+        if (c->known && state[p->n_state - 1] != 0) continue;
         if (c->pass == CLSI_PASS_VALUE)
             for (size_t i = 0; i < f->d; i++) x[i] = work[p->field_inputs[c->x + i]];
         f->kind->run(f, weights_of(p, c->field, state + p->n_state), (clsi_field_pass)c->pass, x,
@@ -250,6 +253,78 @@ double clsi_run_take(const clsi_field_take *take, double *work) {
 
 void clsi_run_early_calls(const cls_program *p, double *work) {
     if (p->n_early_calls) run_calls(p, p->early_calls, p->n_early_calls, work, state_of(p, work));
+}
+
+/* ---- states of another program ---- */
+
+/* The call of other that is at the point of c, the first call of an early point of p; NULL: none. */
+static const clsi_field_call *same_point(const cls_program *p, const cls_program *other,
+                                         const clsi_field_call *c, const uint32_t *inputs,
+                                         const uint32_t *same) {
+    const clsi_graph_field *f = p->fields[c->field];
+    uint32_t x[CLSI_NODE_INPUTS];
+    for (size_t i = 0; i < f->d; i++) {
+        uint32_t r = p->field_inputs[c->x + i];
+        int late = r >= p->n_constants + p->n_inputs + p->end[CLSI_STAGE_EARLY];
+        x[i] = late ? CLSI_NOT_SHARED : clsi_program_counterpart(other, p, r, inputs, same);
+        if (x[i] == CLSI_NOT_SHARED) return NULL;
+    }
+    for (const clsi_field_call *o = other->calls, *end = o + other->n_calls; o < end; o++)
+        if (o->pass == CLSI_PASS_VALUE && other->fields[o->field] == f &&
+            memcmp(x, other->field_inputs + o->x, f->d * sizeof *x) == 0)
+            return o;
+    return NULL;
+}
+
+static int has_call(const cls_program *p, size_t own, int pass) {
+    for (size_t k = 0; k < p->n_calls; k++)
+        if (p->calls[k].own == own && p->calls[k].pass == pass) return 1;
+    return 0;
+}
+
+/* What both programs do at the point, which is what the state begins with. */
+static void share_point(cls_program *p, const cls_program *other, const clsi_field_call *c,
+                        const clsi_field_call *o) {
+    const clsi_graph_field *f = p->fields[c->field];
+    int last = CLSI_PASS_VALUE;
+    for (int pass = 0; pass <= CLSI_PASS_THIRD; pass++) {
+        if (!has_call(p, c->own, pass) || !has_call(other, o->own, pass)) continue;
+        for (size_t k = 0; k < p->n_calls; k++)
+            if (p->calls[k].own == c->own && p->calls[k].pass == pass) p->calls[k].known = 1;
+        last = pass;
+    }
+    p->copies[p->n_copies++] =
+        (clsi_field_copy){c->own, o->own, f->kind->size(f, (clsi_field_pass)last)};
+}
+
+void clsi_program_link_fields(cls_program *p, const cls_program *other, const uint32_t *inputs) {
+    enum { MOST = 3000 }; /* instructions that are compared with as many */
+    size_t n = p->end[CLSI_STAGE_EARLY];
+    if (!p->n_calls || !other->n_calls || p->n_weights || p->copies || n > MOST ||
+        other->n_instructions > MOST)
+        return;
+    uint32_t *same = clsi_calloc(n + 1, sizeof *same);
+    p->copies = clsi_calloc(p->n_calls, sizeof *p->copies);
+    if (same && p->copies) clsi_program_match(other, p, n, inputs, same);
+    for (size_t k = 0; k < p->n_calls && same && p->copies; k++) {
+        const clsi_field_call *c = &p->calls[k];
+        if (c->pass != CLSI_PASS_VALUE) continue;
+        const clsi_field_call *o = same_point(p, other, c, inputs, same);
+        if (o) share_point(p, other, c, o);
+    }
+    free(same);
+}
+
+void clsi_copy_states(const cls_program *p, double *work, const cls_program *other,
+                      const double *of) {
+    if (!p->n_copies) return;
+    double *state = state_of(p, work);
+    const double *from = other ? state_of(other, (double *)of) : NULL;
+    state[p->n_state - 1] = other != NULL;
+    for (size_t k = 0; k < p->n_copies && from; k++) {
+        const clsi_field_copy *c = &p->copies[k];
+        memcpy(state + c->own, from + c->other, c->n * sizeof *state);
+    }
 }
 
 static void pack(const cls_program *p, const double *parameters, double *weights) {
@@ -312,4 +387,5 @@ void clsi_program_drop_fields(cls_program *p) {
     free(p->calls);
     free(p->takes);
     free(p->field_inputs);
+    free(p->copies);
 }

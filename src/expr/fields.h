@@ -37,12 +37,14 @@ typedef enum clsi_field_pass {
 } clsi_field_pass;
 
 /* What is added to the gradient in the parameters of a field that is being learned: that of
- * b.phi<u, w> (then u and w are given), or of a phi + b.grad phi and what pairs with this point add. */
+ * b.phi<u, w> (then u and w are given), or of a phi + b.grad phi + the sum of c times the curvatures, and what
+ * pairs with this point add. */
 typedef struct clsi_field_seeds {
     const double *x;     /* (d) of a point */
     double *own, *u, *w; /* states, after the passes that the nodes need */
     double a;            /* of the value */
     const double *b;     /* (d) of the gradient; NULL: none */
+    const double *c;     /* (d, d) of the curvatures; NULL: none */
     double *by_u, *by_w; /* (kind->between) what pairs add to at their points; by_u: of this one */
     double *room;        /* (kind->room) */
 } clsi_field_seeds;

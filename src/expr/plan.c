@@ -2,8 +2,7 @@
  *
  * Level by level. Equal instructions are ordered so that the operands of one come right after
  * those of the one before (a run), or are the same; runs become operations on neighbours, their
- * constants are copied side by side. Rows of matrices stand in the order in which they are wanted
- * next. What is in no run stays as it is. Results get registers in the order of computation,
+ * constants are copied side by side. What is in no run stays as it is. Results get registers in the order of computation,
  * whole vectors on cache lines. */
 #include "base/base.h"
 #include "expr/planner.h"
@@ -79,14 +78,6 @@ static uint32_t add_scalar(clsi_planner *s, clsi_instruction in) {
                                    .result = (uint32_t)s->n_values,
                                    .first = (uint32_t)plan->n_code - 1});
     return clsi_plan_values(s, 1);
-}
-
-static void add_operand(clsi_planner *s, uint32_t place) {
-    clsi_plan *plan = s->plan;
-    if (!clsi_grow(&plan->operands, &s->operands_room, plan->n_operands + 1, sizeof(uint32_t)))
-        s->failed = 1;
-    else
-        plan->operands[plan->n_operands++] = place;
 }
 
 /* ---- neighbours ---- */
@@ -262,177 +253,19 @@ static void add_scalars(clsi_planner *s) {
     s->n_scalars = 0;
 }
 
-/* ---- matrices ---- */
-
-static int same_operands(const clsi_sum *a, const clsi_sum *b) {
-    return a->n == b->n && a->kind == b->kind && memcmp(a->x, b->x, a->n * sizeof *a->x) == 0;
-}
-
-static uint32_t spell_coefficient(clsi_planner *s, uint32_t source, double value) {
-    if (!source) return clsi_plan_constant(s, value);
-    uint32_t reg = (uint32_t)(s->p->n_constants + s->p->first_parameter) + source - 1;
-    uint32_t at = place_of(s, reg);
-    return value > 0 ? at : add_scalar(s, (clsi_instruction){.code = CLSI_NEG, .a = at, .b = at});
-}
-
-/* Sums that are not worth a matrix, product by product. */
-static void spell_out(clsi_planner *s, uint32_t k) {
-    clsi_read_sum(s, k, &s->one);
-    uint32_t so_far = CLSI_NOWHERE;
-    if (s->one.kind == CLSI_START_REGISTER) so_far = place_of(s, s->one.start);
-    if (s->one.kind == CLSI_START_CONSTANT)
-        so_far = spell_coefficient(s, s->one.start_source, s->one.start_value);
-    for (size_t t = 0; t < s->one.n && !s->failed; t++) {
-        uint32_t c = spell_coefficient(s, s->one.source[t], s->one.c[t]);
-        uint32_t x = place_of(s, s->one.x[t]);
-        if (t && t == s->one.flip)
-            so_far = add_scalar(s, (clsi_instruction){.code = CLSI_NEG, .a = so_far, .b = so_far});
-        uint32_t product = add_scalar(s, (clsi_instruction){.code = CLSI_MUL, .a = c, .b = x});
-        so_far =
-            so_far == CLSI_NOWHERE
-                ? product
-                : add_scalar(s, (clsi_instruction){.code = CLSI_ADD, .a = so_far, .b = product});
-    }
-    s->place[s->base + k] = so_far;
-}
-
-/* Row by row of the tile that begins at `lane`: starts if constant, then term by term, then the
- * signs if any changes. */
-static void fill_tile(clsi_planner *s, size_t n, const clsi_item *items, size_t lane, size_t width,
-                      uint32_t flip, double *out, uint32_t *source) {
-    for (size_t i = lane; i < lane + width && i < n; i++) {
-        clsi_read_sum(s, items[i].k, &s->other);
-        size_t to = i - lane;
-        if (s->other.kind == CLSI_START_CONSTANT) {
-            out[to] = s->other.start_value;
-            source[to] = s->other.start_source;
-            to += width;
-        }
-        for (size_t t = 0; t < s->other.n; t++, to += width) {
-            out[to] = s->other.c[t];
-            source[to] = s->other.source[t];
-        }
-        if (flip) out[to] = s->other.flip ? -1 : 1;
-    }
-}
-
-/* The coefficients of a matrix, or those of an equal one that is there already. */
-static size_t add_coefficients(clsi_planner *s, size_t n, const clsi_item *items, size_t lanes,
-                               size_t rows, uint32_t flip) {
-    clsi_plan *plan = s->plan;
-    size_t size = lanes * rows, at = plan->n_coefficients;
-    if (!clsi_grow(&plan->coefficients, &s->coefficients_room, at + size, sizeof(double)) ||
-        !clsi_grow(&s->source, &s->source_room, at + size, sizeof(uint32_t))) {
-        s->failed = 1;
-        return 0;
-    }
-    double *out = plan->coefficients + at;
-    uint32_t *source = s->source + at;
-    memset(out, 0, size * sizeof *out);
-    memset(source, 0, size * sizeof *source);
-    for (size_t lane = 0; lane < lanes; lane += CLSI_PLAN_TILE) {
-        size_t width = lanes - lane < CLSI_PLAN_TILE ? lanes - lane : CLSI_PLAN_TILE;
-        fill_tile(s, n, items, lane, width, flip, out + lane * rows, source + lane * rows);
-    }
-    for (size_t k = 0; k < plan->n_ops; k++) {
-        const clsi_vector_op *op = &plan->ops[k];
-        if (op->kind != CLSI_VECTOR_LINEAR || op->n != lanes) continue;
-        if (op->terms + (op->start == CLSI_START_CONSTANT) + (op->flip > 0) != rows) continue;
-        if (memcmp(plan->coefficients + op->coefficients, out, size * sizeof *out) == 0 &&
-            memcmp(s->source + op->coefficients, source, size * sizeof *source) == 0)
-            return op->coefficients;
-    }
-    plan->n_coefficients += size;
-    return at;
-}
-
-static void add_matrix(clsi_planner *s, size_t n, const clsi_item *items, uint32_t flip) {
-    size_t lanes = (n + CLSI_PLAN_LANES - 1) / CLSI_PLAN_LANES * CLSI_PLAN_LANES;
-    clsi_plan_values(s, padding(s->n_values, lanes));
-    clsi_read_sum(s, items[0].k, &s->one);
-    clsi_vector_op op = {.kind = CLSI_VECTOR_LINEAR,
-                         .start = (uint8_t)s->one.kind,
-                         .n = (uint32_t)lanes,
-                         .rows = (uint32_t)n,
-                         .result = (uint32_t)s->n_values,
-                         .first = (uint32_t)s->plan->n_operands,
-                         .terms = (uint32_t)s->one.n,
-                         .flip = flip};
-    size_t rows = s->one.n + (s->one.kind == CLSI_START_CONSTANT) + (flip > 0);
-    op.coefficients = add_coefficients(s, n, items, lanes, rows, flip);
-    for (size_t t = 0; t < s->one.n; t++) add_operand(s, place_of(s, s->one.x[t]));
-    for (size_t i = 0; s->one.kind == CLSI_START_REGISTER && i < lanes; i++) {
-        clsi_read_sum(s, items[i < n ? i : n - 1].k, &s->other);
-        add_operand(s, place_of(s, s->other.start));
-    }
-    add_op(s, op);
-    uint32_t first = clsi_plan_values(s, lanes);
-    for (size_t i = 0; i < n; i++) s->place[s->base + items[i].k] = first + (uint32_t)i;
-    s->vectorised += 2 * n * s->one.n;
-}
-
-/* Rows of a matrix in the order in which they will be wanted: that of what their first user
- * combines them with, if that is there already. */
-static uint32_t wanted_at(clsi_planner *s, uint32_t k) {
-    uint32_t user = s->user[k], self = (uint32_t)(s->base + k);
-    if (user == CLSI_NOWHERE || clsi_is_sum(s, user) || clsi_is_unary(&s->p->code[user])) return k;
-    const clsi_instruction *in = &s->p->code[user];
-    uint32_t other = in->a == self ? in->b : in->a;
-    return other < s->p->n_constants || s->place[other] == CLSI_NOWHERE ? k : s->place[other];
-}
-
-static int compare_keys(const void *left, const void *right) {
-    const clsi_item *a = left, *b = right;
-    if (a->key != b->key) return a->key < b->key ? -1 : 1;
-    return a->k < b->k ? -1 : a->k > b->k;
-}
-
-static void order_rows(clsi_planner *s, size_t n, clsi_item *items) {
-    for (size_t i = 0; i < n; i++) items[i].key = wanted_at(s, items[i].k);
-    qsort(items, n, sizeof *items, compare_keys);
-}
-
-static void add_sums(clsi_planner *s, size_t n, clsi_item *items) {
-    for (size_t i = 0; i < n && !s->failed;) {
-        size_t count = 1;
-        clsi_read_sum(s, items[i].k, &s->one);
-        uint32_t flip = s->one.flip;
-        for (; i + count < n; count++) {
-            clsi_read_sum(s, items[i + count].k, &s->other);
-            if (!same_operands(&s->one, &s->other)) break;
-            if (flip && s->other.flip && flip != s->other.flip) break;
-            if (s->other.flip) flip = s->other.flip;
-        }
-        if (count * s->one.n >= CLSI_MIN_PRODUCTS) {
-            order_rows(s, count, items + i);
-            add_matrix(s, count, items + i, flip);
-        } else
-            for (size_t t = 0; t < count; t++) spell_out(s, items[i + t].k);
-        i += count;
-    }
-}
-
 /* ---- levels ---- */
 
 static int same_level(const clsi_item *a, const clsi_item *b) {
     return a->stage == b->stage && a->level == b->level;
 }
 
-/* One level: operations on neighbours, what is left of them, then sums. */
-static void write_level(clsi_planner *s, size_t n, clsi_item *items) {
-    size_t i = 0, count;
-    for (; i < n && !items[i].is_sum && !s->failed; i += count) {
-        for (count = 1; i + count < n && !items[i + count].is_sum;) {
-            if (items[i + count].key != items[i].key) break;
-            count++;
-        }
+/* One level: operations on neighbours, then what is left of them. */
+static void write_level(clsi_planner *s, size_t n, const clsi_item *items) {
+    for (size_t i = 0, count; i < n && !s->failed; i += count) {
+        for (count = 1; i + count < n && items[i + count].key == items[i].key;) count++;
         add_group(s, count, items + i);
     }
     add_scalars(s);
-    for (; i < n && !s->failed; i += count) {
-        for (count = 1; i + count < n && items[i + count].key == items[i].key;) count++;
-        add_sums(s, count, items + i);
-    }
 }
 
 static void write_stages(clsi_planner *s) {
@@ -463,8 +296,6 @@ static void resolve(clsi_planner *s) {
         plan->code[k].a = resolved(plan, plan->code[k].a);
         plan->code[k].b = resolved(plan, plan->code[k].b);
     }
-    for (size_t k = 0; k < plan->n_operands; k++)
-        plan->operands[k] = resolved(plan, plan->operands[k]);
     for (size_t k = 0; k < plan->n_ops; k++) {
         clsi_vector_op *op = &plan->ops[k];
         op->result = resolved(plan, op->result);

@@ -154,8 +154,6 @@ static void mark_plan(const cls_program *p, size_t first, unsigned char *direct)
         mark_direct(p, first, op->a, (op->n - 1) * op->step_a + 1, direct);
         mark_direct(p, first, op->b, (op->n - 1) * op->step_b + 1, direct);
     }
-    for (size_t k = 0; k < plan->n_operands; k++)
-        mark_direct(p, first, plan->operands[k], 1, direct);
 }
 
 /* Lanes need a row for each of these. */
@@ -324,9 +322,6 @@ void cls_program_prepare(const cls_program *p, double *work) {
     size_t n = p->plan ? p->plan->n_constants : p->n_constants;
     work = registers(p, work);
     if (n) memcpy(work, constants, n * sizeof *work);
-    if (p->plan && p->plan->n_sources)
-        memcpy(clsi_plan_coefficients(p->plan, work, 1), p->plan->coefficients,
-               p->plan->n_coefficients * sizeof *work);
 }
 
 void clsi_program_set(const cls_program *p, double *work, const double *parameters) {
@@ -334,12 +329,6 @@ void clsi_program_set(const cls_program *p, double *work, const double *paramete
     work = registers(p, work);
     if (p->n_parameters) memcpy(work + first, parameters, p->n_parameters * sizeof *work);
     if (p->n_weights) clsi_set_weights(p, work, parameters);
-    if (!p->plan || !p->plan->n_sources) return;
-    double *own = clsi_plan_coefficients(p->plan, work, 1);
-    for (size_t k = 0; k < p->plan->n_sources; k++) {
-        const clsi_source *from = &p->plan->sources[k];
-        own[from->at] = from->sign * parameters[from->parameter];
-    }
 }
 
 double clsi_slow_instruction(const clsi_instruction *in, double a, double b) {
@@ -439,7 +428,7 @@ enum { MOST_LINKED = 600 };
 static int find_links(const cls_program *p, const cls_program *other, const uint32_t *inputs,
                       uint32_t *same, unsigned char *keep) {
     int any = 0;
-    clsi_program_match(other, p, inputs, same);
+    clsi_program_match(other, p, p->end[CLSI_STAGE_EARLY], inputs, same);
     for (size_t k = 0; k < p->n_instructions; k++) {
         if (k >= p->end[CLSI_STAGE_EARLY] || !clsi_is_worth_keeping(&p->code[k]))
             same[k] = CLSI_NOT_SHARED;
@@ -450,7 +439,8 @@ static int find_links(const cls_program *p, const cls_program *other, const uint
     return any;
 }
 
-void clsi_program_link_native(cls_program *p, cls_program *other, const uint32_t *inputs) {
+void clsi_program_link(cls_program *p, cls_program *other, const uint32_t *inputs) {
+    clsi_program_link_fields(p, other, inputs);
     if (!p->native || !other->native || p->native->known || !clsi_program_may_share(p) ||
         !clsi_program_may_share(other) || p->n_instructions > MOST_LINKED ||
         other->n_instructions > MOST_LINKED)
@@ -499,6 +489,7 @@ static void run_early(const cls_program *p, double *work) {
 void clsi_program_early(const cls_program *p, double *work, const double *in) {
     work = registers(p, work);
     read_inputs(p, 0, p->n_early_inputs, work, in);
+    clsi_copy_states(p, work, NULL, NULL);
     run_early(p, work);
 }
 
@@ -516,12 +507,17 @@ static int same_inputs(const cls_program *other, const double *of, size_t n, con
 
 void clsi_program_early_from(const cls_program *p, double *work, const double *in,
                              const cls_program *other, const double *of, size_t n) {
-    if (!p->native || !p->native->known || !same_inputs(other, of, n, in)) {
+    int known = p->native && p->native->known;
+    if ((!known && !p->n_copies) || !same_inputs(other, of, n, in)) {
         clsi_program_early(p, work, in);
         return;
     }
     read_inputs(p, 0, p->n_early_inputs, work, in);
-    p->native->known(work, of);
+    clsi_copy_states(p, work, other, of);
+    if (known)
+        p->native->known(work, of);
+    else
+        run_early(p, work);
 }
 
 void clsi_program_first(const cls_program *p, double *work, const double *in, double *out) {
@@ -552,6 +548,7 @@ void cls_program_run(const cls_program *p, double *work, const double *in, doubl
     if (!p) return;
     work = registers(p, work);
     read_inputs(p, 0, p->n_inputs, work, in);
+    clsi_copy_states(p, work, NULL, NULL);
     if (p->n_early_calls) {
         run_early(p, work);
         run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST, out);

@@ -38,8 +38,14 @@ typedef struct clsi_field_call {
     uint32_t field;   /* of the program */
     uint32_t x;       /* VALUE: where the registers of its inputs begin in field_inputs */
     uint8_t pass;     /* clsi_field_pass */
+    uint8_t known;    /* may have been copied: see clsi_field_copy */
     size_t own, u, w; /* in the states */
 } clsi_field_call;
+
+/* The state of a point that another program, with the same inputs, has run passes on. */
+typedef struct clsi_field_copy {
+    size_t own, other, n; /* in the states of both; doubles */
+} clsi_field_copy;
 
 typedef struct clsi_instruction {
     uint8_t code, function, i, j;
@@ -66,38 +72,18 @@ typedef enum clsi_stage {
  * in order of computation. */
 typedef enum clsi_vector_kind {
     CLSI_VECTOR_SCALARS, /* instructions first .. first + n, one after the other */
-    CLSI_VECTOR_EACH,    /* one operation for n neighbours */
-    CLSI_VECTOR_LINEAR   /* n sums of the same products: start + sum over k of c[k] x[k] */
+    CLSI_VECTOR_EACH     /* one operation for n neighbours */
 } clsi_vector_kind;
 
-typedef enum clsi_vector_start {
-    CLSI_START_NONE,
-    CLSI_START_CONSTANT,
-    CLSI_START_REGISTER
-} clsi_vector_start;
-
 typedef struct clsi_vector_op {
-    uint8_t kind, start;    /* clsi_vector_kind, clsi_vector_start */
+    uint8_t kind;           /* clsi_vector_kind */
     uint8_t step_a, step_b; /* EACH: 1, 0 when all take the same operand, 2 for every second */
-    uint32_t n, result;     /* LINEAR: n is a multiple of CLSI_PLAN_LANES ... */
-    uint32_t rows;          /* ... and so many of them are wanted */
-    uint32_t a, b;          /* EACH: first operands */
-    uint32_t first;         /* SCALARS: of code; EACH: its instruction; LINEAR: of operands */
-    uint32_t terms;         /* LINEAR */
-    uint32_t flip;          /* LINEAR: before this term sums change sign in some lanes; 0: never */
-    size_t coefficients;    /* LINEAR: where they begin */
+    uint32_t n, result;
+    uint32_t a, b;  /* EACH: first operands */
+    uint32_t first; /* SCALARS: of code; EACH: its instruction */
 } clsi_vector_op;
 
-/* Lanes that the sums of a LINEAR are padded to, and those that are accumulated together: tiles of
- * coefficients are rows of up to CLSI_PLAN_TILE numbers: constant starts, terms, signs of a flip.
- */
-enum { CLSI_PLAN_LANES = 8, CLSI_PLAN_TILE = 32 };
-
-/* A coefficient that is a parameter of the program, or its negative. */
-typedef struct clsi_source {
-    uint32_t at, parameter;
-    double sign;
-} clsi_source;
+enum { CLSI_PLAN_LANES = 8 }; /* whole vectors begin at multiples of it */
 
 /* A long plan in tiles (tiles.c): an operation of a group, whose element i is made at the time
  * i + shift, and where it stands in the scratch at the beginning of a tile; CLSI_IN_REGISTERS: not
@@ -126,15 +112,11 @@ typedef struct clsi_phase {
 } clsi_phase;
 
 typedef struct clsi_plan {
-    size_t n_constants, n_registers, n_ops, n_code, n_operands, n_coefficients;
+    size_t n_constants, n_registers, n_ops, n_code;
     size_t end[CLSI_STAGES]; /* of ops */
     double *constants;
     clsi_vector_op *ops;
     clsi_instruction *code;
-    uint32_t *operands;   /* registers: x of a LINEAR, then the starts if they are registers */
-    double *coefficients; /* on a cache line; with sources each work has its own */
-    size_t n_sources;
-    clsi_source *sources;
     uint32_t *outputs; /* (n_outputs) registers */
     size_t n_phases, n_scratch;
     size_t phases_end[CLSI_STAGES];
@@ -155,7 +137,7 @@ struct cls_program {
     double *constants;
     clsi_instruction *code;
     size_t n_direct;
-    uint32_t *direct;  /* (n_direct) parameters that are used other than as coefficients */
+    uint32_t *direct;  /* (n_direct) parameters that stand in formulas */
     cls_node *node;    /* (n_instructions) where each came from */
     uint32_t *outputs; /* (n_outputs) registers */
     clsi_plan *plan;   /* how it is run for one sample, or NULL: as it stands */
@@ -171,9 +153,12 @@ struct cls_program {
     clsi_field_take *takes;
     uint32_t *field_inputs;
     size_t early_calls, n_early_calls; /* at the end of the early stage */
-    size_t n_state;                    /* doubles of states, behind the registers */
-    size_t n_weights;                  /* of fields that are being learned, behind the states */
-    size_t *weights;                   /* (n_fields) where they begin */
+    size_t
+        n_state; /* doubles of states, behind the registers; the last: whether copies were made */
+    size_t n_copies; /* clsi_program_link_fields */
+    clsi_field_copy *copies;
+    size_t n_weights; /* of fields that are being learned, behind the states */
+    size_t *weights;  /* (n_fields) where they begin */
     /* Of a reverse program (reverse.c): outputs are slopes in parameters, then those in field nodes. */
     struct clsi_reverse *reverse;   /* else NULL */
     size_t field_cost[CLSI_STAGES]; /* in instructions */
@@ -192,7 +177,7 @@ cls_status clsi_program_create_split(const cls_graph *g, size_t n_early_inputs, 
                                      const cls_node *inputs, size_t n_outputs,
                                      const cls_node *outputs, cls_program **out, cls_error *error);
 /* Inputs that stay for many runs (parameters that are being learned): they are not read from `in`
- * but set, and sums of which they are the coefficients are matrices. */
+ * but set. */
 typedef struct clsi_parameters {
     size_t first, n;
 } clsi_parameters;
@@ -211,10 +196,10 @@ void clsi_reverse_free(struct clsi_reverse **r);
 void clsi_lanes_slopes(const cls_program *p, double *work, size_t lane, double *row);
 /* Makes machine code of a program that will be run very often, where that can be; nothing else changes. */
 void clsi_program_make_native(cls_program *p, int lanes);
-/* Early instructions of p that `other` computes as well are then not computed again where the inputs are
- * the same (clsi_program_early_from); inputs: the register of `other` that each input of p is, or
- * CLSI_NOT_SHARED. For machine code of one sample. */
-void clsi_program_link_native(cls_program *p, cls_program *other, const uint32_t *inputs);
+/* Early instructions of p, and passes of its early points, that `other` computes as well are then not computed
+ * again where the inputs are the same (clsi_program_early_from); inputs: the register of `other` that each input
+ * of p is, or CLSI_NOT_SHARED. Instructions: for machine code of one sample. */
+void clsi_program_link(cls_program *p, cls_program *other, const uint32_t *inputs);
 /* clsi_program_early, with the work of `other`, of which the first n inputs are those of p. */
 void clsi_program_early_from(const cls_program *p, double *work, const double *in,
                              const cls_program *other, const double *of, size_t n);
@@ -259,17 +244,25 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
 cls_status clsi_program_emit_known(const cls_program *p, int stage, const char *name,
                                    const uint32_t *slot, const uint32_t *known, clsi_text *out,
                                    cls_error *error);
-/* What two programs have in common (shared.c): of each instruction of b the register of a that has the same
- * value, given the register of a for each input of b. */
+/* What two programs have in common (shared.c): of the first n instructions of b the register of a that has the
+ * same value, given the register of a for each input of b. */
 #define CLSI_NOT_SHARED UINT32_MAX
 int clsi_program_may_share(const cls_program *p);
-void clsi_program_match(const cls_program *a, const cls_program *b, const uint32_t *inputs,
-                        uint32_t *same);
+void clsi_program_match(const cls_program *a, const cls_program *b, size_t n,
+                        const uint32_t *inputs, uint32_t *same);
+/* The register of a that register r of b is; CLSI_NOT_SHARED for none. */
+uint32_t clsi_program_counterpart(const cls_program *a, const cls_program *b, uint32_t r,
+                                  const uint32_t *inputs, const uint32_t *same);
 int clsi_is_worth_keeping(const clsi_instruction *in);
 /* Quotients f[a,b] of the first stage whose f[a,b,b] or f[a,a,b] the last one wants; `also` is set for these. */
 void clsi_program_partners(const cls_program *p, unsigned char *also, uint32_t *partner);
 
 /* ---- between the files of the program ---- */
+
+void clsi_program_link_fields(cls_program *p, const cls_program *other, const uint32_t *inputs);
+/* Early states of p from those in the work of `other`; other NULL: p will compute all of them. */
+void clsi_copy_states(const cls_program *p, double *work, const cls_program *other,
+                      const double *of);
 
 /* The calls of all field nodes; nothing where there are none. */
 cls_status clsi_program_plan_fields(const cls_graph *g, const unsigned char *reach,
@@ -303,8 +296,6 @@ void clsi_run_each(const clsi_instruction *in, const clsi_vector_op *op, const d
 void clsi_plan_run(const clsi_plan *plan, double *work, int first_stage, int last_stage,
                    double *out);
 size_t clsi_plan_size(const clsi_plan *plan); /* doubles of work, on a cache line */
-/* Where a work of `row` numbers a register keeps the coefficients, if it has its own. */
-double *clsi_plan_coefficients(const clsi_plan *plan, double *work, size_t row);
 double *clsi_on_cache_line(double *work);
 /* Instructions for n samples, n a multiple of 8: registers are rows of `row` numbers, the first
  * n_constants of them constants. Results go to the rows from r on. */

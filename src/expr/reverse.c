@@ -4,7 +4,7 @@
  * Outputs are the slopes in parameters that stand in formulas, then those in the field nodes, then
  * these themselves, so that the passes which bring them have run. What is left is linear: each pair
  * of points takes the slopes in its components (and adds to its points), then each point takes those
- * in its value and gradient. */
+ * in its value, gradient and curvatures. */
 #include "base/base.h"
 #include "expr/graph.h"
 #include "expr/program.h"
@@ -21,7 +21,8 @@ typedef struct place {
     uint32_t value;                       /* outputs, or NONE */
     uint32_t component[CLSI_NODE_INPUTS]; /* of the gradient or of the discrete gradient */
     int sloped;                           /* there are such */
-    size_t by;                            /* where what pairs add to a point stands */
+    size_t bent; /* 1 + where its curvatures (d, d) begin in `curvature`, or 0 */
+    size_t by;   /* where what pairs add to a point stands */
 } place;
 
 typedef struct clsi_reverse clsi_reverse;
@@ -30,6 +31,8 @@ struct clsi_reverse {
     uint32_t *slope; /* (n_slopes) which parameter each is of */
     size_t n_pairs, n_points, room, size;
     place *pairs, *points;
+    size_t n_curvatures, curvatures_room;
+    uint32_t *curvature; /* outputs, or NONE */
 };
 
 void clsi_reverse_free(clsi_reverse **reverse) {
@@ -38,6 +41,7 @@ void clsi_reverse_free(clsi_reverse **reverse) {
     free(r->slope);
     free(r->pairs);
     free(r->points);
+    free(r->curvature);
     free(r);
     *reverse = NULL;
 }
@@ -75,9 +79,22 @@ static uint32_t point_at(const cls_program *p, clsi_reverse *r, uint32_t field, 
     return (uint32_t)(a - r->points);
 }
 
-/* The node that output `at` is the slope in. */
-static void add_node(const cls_graph *g, const cls_program *p, clsi_reverse *r, cls_node node,
-                     uint32_t at, uint32_t reg) {
+static int add_curvature(clsi_reverse *r, place *point, const clsi_field_view *v, uint32_t at) {
+    size_t d = v->field->d, n = r->n_curvatures;
+    if (!point->bent) {
+        if (!clsi_grow(&r->curvature, &r->curvatures_room, n + d * d, sizeof *r->curvature))
+            return 0;
+        for (size_t k = 0; k < d * d; k++) r->curvature[n + k] = NONE;
+        point->bent = 1 + n;
+        r->n_curvatures += d * d;
+    }
+    r->curvature[point->bent - 1 + v->index[0] * d + v->index[1]] = at;
+    return 1;
+}
+
+/* The node that output `at` is the slope in; 0: no memory. */
+static int add_node(const cls_graph *g, const cls_program *p, clsi_reverse *r, cls_node node,
+                    uint32_t at, uint32_t reg) {
     clsi_field_view v = clsi_view_field(g, node);
     const clsi_field_take *take = p->code[reg - p->n_constants - p->n_inputs].take;
     size_t own = take->at - clsi_field_offset(&v);
@@ -88,11 +105,12 @@ static void add_node(const cls_graph *g, const cls_program *p, clsi_reverse *r, 
         pair->of_u = point_at(p, r, v.which, c->u);
         pair->of_w = point_at(p, r, v.which, c->w);
         pair->component[v.index[0]] = at;
-        return;
+        return 1;
     }
     place *point = &r->points[point_at(p, r, v.which, own)];
     if (v.pass == CLSI_PASS_VALUE) point->value = at;
     if (v.pass == CLSI_PASS_GRADIENT) point->component[v.index[0]] = at, point->sloped = 1;
+    return v.pass != CLSI_PASS_CURVATURE || add_curvature(r, point, &v, at);
 }
 
 static void lay_out(const cls_program *p, clsi_reverse *r) {
@@ -108,7 +126,8 @@ static void lay_out(const cls_program *p, clsi_reverse *r) {
 
 static int has_kernel(const cls_graph *g, cls_node node) {
     clsi_field_pass pass = clsi_view_field(g, node).pass;
-    return pass == CLSI_PASS_VALUE || pass == CLSI_PASS_GRADIENT || pass == CLSI_PASS_PAIR;
+    return pass == CLSI_PASS_VALUE || pass == CLSI_PASS_GRADIENT || pass == CLSI_PASS_CURVATURE ||
+           pass == CLSI_PASS_PAIR;
 }
 
 static cls_status compile(cls_graph *g, clsi_parameters parameters, size_t n_inputs,
@@ -126,7 +145,8 @@ static cls_status compile(cls_graph *g, clsi_parameters parameters, size_t n_inp
     cls_status status = clsi_program_create_open(g, parameters, n_inputs, n_inputs, inputs,
                                                  n + 2 * m, n + 2 * m, outputs, out, error);
     for (size_t k = 0; k < m && status == CLS_OK; k++)
-        add_node(g, *out, r, fields->node[k], (uint32_t)(n + k), (*out)->outputs[n + m + k]);
+        if (!add_node(g, *out, r, fields->node[k], (uint32_t)(n + k), (*out)->outputs[n + m + k]))
+            status = clsi_no_memory(error);
     if (status == CLS_OK) lay_out(*out, r);
     return status;
 }
@@ -145,7 +165,7 @@ cls_status clsi_program_create_reverse(cls_graph *g, clsi_parameters parameters,
     for (size_t k = 0; k < fields.n && status == CLS_OK; k++)
         if (!has_kernel(g, fields.node[k]))
             status = clsi_fail(error, CLS_USAGE,
-                               "second derivatives of a field that is being learned have no kernel "
+                               "third derivatives of a field that is being learned have no kernel "
                                "for their slopes in its parameters: take formulas");
     if (status == CLS_OK) {
         outputs = clsi_calloc(P + 2 * fields.n + 1, sizeof *outputs);
@@ -184,7 +204,7 @@ void clsi_lane_back(const cls_program *p, double *work, size_t lane, double *sum
     const clsi_reverse *r = p->reverse;
     const double *weights = clsi_lane_weights(p, work);
     double *by = (double *)weights + p->n_weights, *state = clsi_lane_state(p, work, lane);
-    double b[CLSI_NODE_INPUTS], x[CLSI_NODE_INPUTS];
+    double b[CLSI_NODE_INPUTS], x[CLSI_NODE_INPUTS], c[CLSI_NODE_INPUTS * CLSI_NODE_INPUTS];
     if (!r->n_points) return;
     memset(by, 0, (r->size - r->room) * sizeof *by);
     for (size_t k = 0; k < r->n_pairs; k++) {
@@ -204,10 +224,13 @@ void clsi_lane_back(const cls_program *p, double *work, size_t lane, double *sum
         const clsi_graph_field *f = p->fields[a->field];
         for (size_t i = 0; i < f->d; i++)
             x[i] = work[(size_t)p->field_inputs[a->x + i] * CLSI_LANES + lane];
+        for (size_t i = 0; a->bent && i < f->d * f->d; i++)
+            c[i] = output(p, work, r->curvature[a->bent - 1 + i], lane);
         clsi_field_seeds seeds = {.x = x,
                                   .own = state + a->own,
                                   .a = output(p, work, a->value, lane),
                                   .b = a->sloped ? components(p, work, a, lane, b) : NULL,
+                                  .c = a->bent ? c : NULL,
                                   .by_u = by + a->by,
                                   .room = by + r->size - r->room};
         f->kind->back(f, weights + p->weights[a->field], &seeds, sums + f->first);

@@ -1,11 +1,8 @@
 /* Samples side by side: every register is a row of numbers, one for each sample.
  *
  * Without a plan instructions go row by row. With one (vectorise.c) neighbours are rows that follow
- * each other, and a matrix acts on all samples at once: each of its sums, in the order of the
- * formula, for a whole row, coefficients one number for all. So the bits are those of one sample,
- * and a product of an (m, n) matrix with CLSI_LANES samples runs near the peak of separate
- * multiplications and additions, whatever m and n are. The loader picks the version for the
- * machine. Allocates nothing. */
+ * each other. The bits are those of one sample. The loader picks the version for the machine.
+ * Allocates nothing. */
 #include "base/vectors.h"
 #include "expr/native.h"
 
@@ -83,74 +80,6 @@ void clsi_give_rows(size_t n_rows, const uint32_t *which, size_t n, const double
     give_rows(n_rows, which, n, work, row, out, stride);
 }
 
-/* ---- matrices ---- */
-
-enum { TOGETHER = 4 }; /* rows of results that are accumulated together */
-
-/* What the sums of a few rows begin with. */
-INLINE void begin(int vectors, const clsi_vector_op *op, const uint32_t *x, const uint32_t *start,
-                  const double *c, const double *work, vector sum[TOGETHER][2]) {
-    for (int i = 0; i < TOGETHER; i++)
-        for (int v = 0; v < vectors; v++) {
-            if (op->start == CLSI_START_REGISTER)
-                sum[i][v] = load(work + (size_t)start[i] * CLSI_LANES + v * SHORT);
-            else if (op->start == CLSI_START_CONSTANT)
-                sum[i][v] = splat(c[i]);
-            else
-                sum[i][v] = c[i] * load(work + (size_t)x[0] * CLSI_LANES + v * SHORT);
-        }
-}
-
-/* sum += c x for the terms from k to last; c goes from term to term in steps of `width`. */
-INLINE const double *add_terms(int vectors, size_t k, size_t last, const uint32_t *x,
-                               const double *c, size_t width, const double *work,
-                               vector sum[TOGETHER][2]) {
-    for (; k < last; k++, c += width) {
-        const double *from = work + (size_t)x[k] * CLSI_LANES;
-        UNROLL
-        for (int v = 0; v < vectors; v++) {
-            vector factor = load(from + v * SHORT);
-            UNROLL
-            for (int i = 0; i < TOGETHER; i++) sum[i][v] += factor * c[i];
-        }
-    }
-    return c;
-}
-
-INLINE void tile(int vectors, const clsi_vector_op *op, const uint32_t *x, const uint32_t *start,
-                 const double *c, size_t width, const double *work, double *out) {
-    vector sum[TOGETHER][2];
-    size_t k = op->start == CLSI_START_NONE;
-    begin(vectors, op, x, start, c, work, sum);
-    if (op->start != CLSI_START_REGISTER) c += width;
-    if (op->flip) {
-        const double *signs = c + (op->terms - k) * width;
-        c = add_terms(vectors, k, op->flip, x, c, width, work, sum);
-        k = op->flip;
-        for (int i = 0; i < TOGETHER; i++)
-            for (int v = 0; v < vectors; v++) sum[i][v] *= signs[i];
-    }
-    add_terms(vectors, k, op->terms, x, c, width, work, sum);
-    UNROLL
-    for (int i = 0; i < TOGETHER; i++) UNROLL
-    for (int v = 0; v < vectors; v++) store(out + i * CLSI_LANES + v * SHORT, sum[i][v]);
-}
-
-/* Rows beyond those that are wanted are computed only to fill a few. */
-INLINE void linear(int vectors, const clsi_plan *plan, const double *coefficients,
-                   const clsi_vector_op *op, double *work) {
-    const uint32_t *x = plan->operands + op->first, *start = x + op->terms;
-    size_t rows = op->terms + (op->start == CLSI_START_CONSTANT) + (op->flip > 0);
-    double *out = work + (size_t)op->result * CLSI_LANES;
-    for (size_t at = 0; at < op->rows; at += TOGETHER) {
-        size_t first = at / CLSI_PLAN_TILE * CLSI_PLAN_TILE, left = op->n - first;
-        size_t width = left < CLSI_PLAN_TILE ? left : CLSI_PLAN_TILE;
-        const double *c = coefficients + op->coefficients + first * rows + (at - first);
-        tile(vectors, op, x, op->start == CLSI_START_REGISTER ? start + at : x, c, width, work,
-             out + at * CLSI_LANES);
-    }
-}
-
 /* ---- neighbours ---- */
 
 #define BOTH(op)                                                                                   \
@@ -191,8 +120,7 @@ INLINE void each(int vectors, const clsi_plan *plan, const clsi_vector_op *op, d
 
 /* ---- plans ---- */
 
-INLINE void run_ops(int vectors, const clsi_plan *plan, const double *c, double *work, size_t first,
-                    size_t last) {
+INLINE void run_ops(int vectors, const clsi_plan *plan, double *work, size_t first, size_t last) {
     for (size_t k = first; k < last; k++) {
         const clsi_vector_op *op = &plan->ops[k];
         switch ((clsi_vector_kind)op->kind) {
@@ -201,22 +129,16 @@ INLINE void run_ops(int vectors, const clsi_plan *plan, const double *c, double 
                           CLSI_LANES, work, work + (size_t)op->result * CLSI_LANES);
             break;
         case CLSI_VECTOR_EACH: each(vectors, plan, op, work); break;
-        case CLSI_VECTOR_LINEAR: linear(vectors, plan, c, op, work); break;
         }
     }
 }
 
 CLONES
-static void run_planned(const clsi_plan *plan, const double *c, size_t n, double *work,
-                        size_t first, size_t last) {
+static void run_planned(const clsi_plan *plan, size_t n, double *work, size_t first, size_t last) {
     if (n <= SHORT)
-        run_ops(1, plan, c, work, first, last);
+        run_ops(1, plan, work, first, last);
     else
-        run_ops(CLSI_LANES / SHORT, plan, c, work, first, last);
-}
-
-double *clsi_plan_coefficients(const clsi_plan *plan, double *work, size_t row) {
-    return plan->n_sources ? work + plan->n_registers * row : plan->coefficients;
+        run_ops(CLSI_LANES / SHORT, plan, work, first, last);
 }
 
 /* ---- lanes ---- */
@@ -304,8 +226,7 @@ size_t clsi_lanes_size(const cls_program *p) {
     if (!p->plan)
         return ((p->slotted ? p->n_slots : plain) + (p->n_takes ? p->n_state : 0)) * CLSI_LANES +
                p->n_weights + clsi_reverse_size(p) + SHORT;
-    size_t own = p->plan->n_sources ? p->plan->n_coefficients : 0;
-    return p->plan->n_registers * CLSI_LANES + own + SHORT;
+    return p->plan->n_registers * CLSI_LANES + SHORT;
 }
 
 static void fill(double *row, double value) {
@@ -316,9 +237,6 @@ void clsi_lanes_prepare(const cls_program *p, double *work) {
     const double *constants = p->plan ? p->plan->constants : p->constants;
     work = clsi_on_cache_line(work);
     for (size_t k = 0; k < constants_of(p); k++) fill(work + k * CLSI_LANES, constants[k]);
-    if (p->plan && p->plan->n_sources)
-        memcpy(clsi_plan_coefficients(p->plan, work, CLSI_LANES), p->plan->coefficients,
-               p->plan->n_coefficients * sizeof *work);
 }
 
 void clsi_lanes_set(const cls_program *p, double *work, const double *parameters) {
@@ -327,12 +245,6 @@ void clsi_lanes_set(const cls_program *p, double *work, const double *parameters
     for (size_t k = 0; k < p->n_direct; k++)
         fill(rows + (size_t)p->direct[k] * CLSI_LANES, parameters[p->direct[k]]);
     if (p->n_weights) clsi_lanes_weights(p, work, parameters);
-    if (!p->plan || !p->plan->n_sources) return;
-    double *own = clsi_plan_coefficients(p->plan, work, CLSI_LANES);
-    for (size_t k = 0; k < p->plan->n_sources; k++) {
-        const clsi_source *from = &p->plan->sources[k];
-        own[from->at] = from->sign * parameters[from->parameter];
-    }
 }
 
 double *clsi_lanes_input(const cls_program *p, double *work, size_t k) {
@@ -429,8 +341,7 @@ static void run_lanes(const cls_program *p, size_t n, double *work, int first, i
     if (p->native_lanes)
         run_native_lanes(p, work, first, last);
     else if (p->plan)
-        run_planned(p->plan, clsi_plan_coefficients(p->plan, work, CLSI_LANES), n, work, begin,
-                    end);
+        run_planned(p->plan, n, work, begin, end);
     else if (p->n_takes)
         run_with_fields(p, n, work, begin, end);
     else if (!p->slotted)

@@ -1,6 +1,7 @@
 /* Results that two programs have in common, so that what one has computed the other need not: the
  * monitor of a step and the beginning of the next one, the residual at the end of a step and what
- * follows from it. For exported C, whose programs keep their results in one place (emit_c.c).
+ * follows from it. For machine code, and for exported C, whose programs keep their results in one
+ * place (emit_c.c). Points of fields: field_calls.c.
  *
  * Two instructions are the same when their operation is and their operands are, from the inputs on:
  * then they have the same bits. Only functions, roots and quotients count: to add again is cheaper
@@ -18,9 +19,8 @@ static int same_number(double a, double b) {
     return memcmp(&a, &b, sizeof a) == 0;
 }
 
-/* The register of a that register r of b is; CLSI_NOT_SHARED for none. */
-static uint32_t counterpart(const cls_program *a, const cls_program *b, uint32_t r,
-                            const uint32_t *inputs, const uint32_t *same) {
+uint32_t clsi_program_counterpart(const cls_program *a, const cls_program *b, uint32_t r,
+                                  const uint32_t *inputs, const uint32_t *same) {
     if (r >= b->n_constants + b->n_inputs) return same[r - b->n_constants - b->n_inputs];
     if (r >= b->n_constants) return inputs[r - b->n_constants];
     for (uint32_t k = 0; k < a->n_constants; k++)
@@ -39,16 +39,17 @@ static int same_operation(const clsi_instruction *x, const clsi_instruction *y) 
            (x->function != CLS_FN_POWER || same_number(x->exponent, y->exponent));
 }
 
-void clsi_program_match(const cls_program *a, const cls_program *b, const uint32_t *inputs,
-                        uint32_t *same) {
+void clsi_program_match(const cls_program *a, const cls_program *b, size_t n,
+                        const uint32_t *inputs, uint32_t *same) {
     uint32_t base = (uint32_t)(a->n_constants + a->n_inputs);
-    for (size_t k = 0; k < b->n_instructions; k++) {
+    for (size_t k = 0; k < n; k++) {
         const clsi_instruction *y = &b->code[k];
         int from = y->code == CLSI_QUOTIENT_FROM || y->code == CLSI_POW_FROM;
-        uint32_t first = counterpart(a, b, y->a, inputs, same), second = 0, third = 0;
-        if (!clsi_is_unary(y)) second = counterpart(a, b, y->b, inputs, same);
-        if (from) third = counterpart(a, b, y->v, inputs, same);
         same[k] = CLSI_NOT_SHARED;
+        if (y->code == CLSI_FIELD) continue;
+        uint32_t first = clsi_program_counterpart(a, b, y->a, inputs, same), second = 0, third = 0;
+        if (!clsi_is_unary(y)) second = clsi_program_counterpart(a, b, y->b, inputs, same);
+        if (from) third = clsi_program_counterpart(a, b, y->v, inputs, same);
         if (first == CLSI_NOT_SHARED || second == CLSI_NOT_SHARED || third == CLSI_NOT_SHARED)
             continue;
         for (size_t j = 0; j < a->n_instructions && same[k] == CLSI_NOT_SHARED; j++) {

@@ -9,8 +9,8 @@
  *
  * and a tile is a stretch of time. What nobody outside of the group reads stays in a scratch of one
  * tile, behind what later tiles read of former ones; scratch is used again as soon as nobody reads
- * it any more. What is short, matrices and sums in pairs are run between the groups, on registers,
- * as they were. Every number is made by the same operation: the same bits in another order. */
+ * it any more. What is short, and sums in pairs, are run between the groups, on registers, as they
+ * were. Every number is made by the same operation: the same bits in another order. */
 #include "base/base.h"
 #include "expr/tiles.h"
 #include <stdlib.h>
@@ -55,13 +55,10 @@ static void visit_operands(clsi_tiler *t, uint32_t k, visit *see) {
             visit_makers(t, &(reading){k, op->b, op->n, op->step_b}, see);
         return;
     }
-    for (size_t i = 0; op->kind == CLSI_VECTOR_SCALARS && i < op->n; i++) {
+    for (size_t i = 0; i < op->n; i++) {
         visit_makers(t, &(reading){k, plan->code[op->first + i].a, 1, 0}, see);
         visit_makers(t, &(reading){k, plan->code[op->first + i].b, 1, 0}, see);
     }
-    size_t starts = op->start == CLSI_START_REGISTER ? op->n : 0;
-    for (size_t i = 0; op->kind == CLSI_VECTOR_LINEAR && i < op->terms + starts; i++)
-        visit_makers(t, &(reading){k, plan->operands[op->first + i], 1, 0}, see);
 }
 
 int clsi_tiles_stage(const clsi_plan *plan, size_t op) {

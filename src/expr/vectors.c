@@ -1,8 +1,6 @@
 /* Plans at work: the operations of vectorise.c on one sample.
  *
- * Matrices are accumulated column by column in tiles that stay in the vector registers, without
- * fused multiply-add: eight products a cycle with AVX-512. The loader picks the version for the
- * machine; all give the same bits. Elementary functions run in vectors where kernels.inc has them
+ * The loader picks the version for the machine; all give the same bits. Elementary functions run in vectors where kernels.inc has them
  * without branches, one by one elsewhere. Allocates nothing. */
 #include "base/vectors.h"
 #include "expr/program.h"
@@ -12,59 +10,6 @@
 #include "expr/kernels.inc"
 
 _Static_assert((int)CLSI_PLAN_LANES == (int)CLSI_VECTOR, "lanes of a plan are those of a vector");
-
-/* ---- matrices ---- */
-
-/* sum += c x for the terms from k to last; c goes on. */
-INLINE size_t add_terms(int vectors, size_t k, size_t last, const uint32_t *x, const double *work,
-                        const double **c, vector *sum) {
-    for (; k < last; k++, *c += vectors * CLSI_PLAN_LANES) {
-        double factor = work[x[k]];
-        UNROLL
-        for (int j = 0; j < vectors; j++) sum[j] += load(*c + j * CLSI_PLAN_LANES) * factor;
-    }
-    return k;
-}
-
-INLINE void tile(int vectors, const clsi_vector_op *op, const uint32_t *x, const uint32_t *start,
-                 const double *c, const double *work, double *out) {
-    vector sum[CLSI_PLAN_TILE / CLSI_PLAN_LANES];
-    size_t k = 0;
-    if (op->start == CLSI_START_REGISTER) {
-        for (int i = 0; i < vectors * CLSI_PLAN_LANES; i++) out[i] = work[start[i]];
-        UNROLL
-        for (int j = 0; j < vectors; j++) sum[j] = load(out + j * CLSI_PLAN_LANES);
-    } else {
-        double first = op->start == CLSI_START_NONE ? work[x[k++]] : 1;
-        UNROLL
-        for (int j = 0; j < vectors; j++) sum[j] = load(c + j * CLSI_PLAN_LANES) * first;
-        c += vectors * CLSI_PLAN_LANES;
-    }
-    if (op->flip) {
-        const double *signs = c + (op->terms - k) * (size_t)vectors * CLSI_PLAN_LANES;
-        k = add_terms(vectors, k, op->flip, x, work, &c, sum);
-        UNROLL
-        for (int j = 0; j < vectors; j++) sum[j] *= load(signs + j * CLSI_PLAN_LANES);
-    }
-    add_terms(vectors, k, op->terms, x, work, &c, sum);
-    UNROLL
-    for (int j = 0; j < vectors; j++) store(out + j * CLSI_PLAN_LANES, sum[j]);
-}
-
-INLINE void linear(const clsi_plan *plan, const clsi_vector_op *op, double *work) {
-    const uint32_t *x = plan->operands + op->first, *start = x + op->terms;
-    const double *c = clsi_plan_coefficients(plan, work, 1) + op->coefficients;
-    double *out = work + op->result;
-    size_t rows = op->terms + (op->start == CLSI_START_CONSTANT) + (op->flip > 0);
-    for (size_t lane = 0; lane < op->n; lane += CLSI_PLAN_TILE) {
-        switch (op->n - lane) {
-        case 8: tile(1, op, x, start + lane, c + lane * rows, work, out + lane); break;
-        case 16: tile(2, op, x, start + lane, c + lane * rows, work, out + lane); break;
-        case 24: tile(3, op, x, start + lane, c + lane * rows, work, out + lane); break;
-        default: tile(4, op, x, start + lane, c + lane * rows, work, out + lane);
-        }
-    }
-}
 
 /* ---- neighbours ---- */
 
@@ -120,20 +65,6 @@ INLINE vector tanh_of(vector x) {
     return (vector)((bits)q | sign);
 }
 
-INLINE vector tanh_over(vector d) {
-    vector one = splat(1), t = tanh_of(d);
-    bits zero = d == splat(0);
-    return pick(zero, one, t) / pick(zero, one, d);
-}
-
-INLINE vector tanh_over_slope(vector d) {
-    d = d + 0.0;
-    vector t = tanh_of(d), series = sum15(clsi_k_tanh_terms, d * d);
-    bits near = (vector)((bits)d & ~(bits)splat(-0.0)) < splat(0.4);
-    vector s = pick(near, splat(1), d);
-    return pick(near, series * d, ((1 - t * t) - t / s) / s);
-}
-
 INLINE void call(const clsi_vector_op *op, const clsi_instruction *in, const double *a, double *r) {
     size_t n = op->n;
     if (in->function == CLS_FN_TANH)
@@ -142,22 +73,6 @@ INLINE void call(const clsi_vector_op *op, const clsi_instruction *in, const dou
         for (size_t i = 0; i < n; i++) r[i] = sqrt(a[i]);
     else
         one_by_one(op, in, a, a, r);
-}
-
-/* tanh[x, 0] and tanh[x, x, 0], which is what networks need (tanh_quotient of graph.c). */
-INLINE void quotient(const clsi_vector_op *op, const clsi_instruction *in, const double *a,
-                     const double *b, double *r) {
-    int second = !op->step_a && op->step_b && a[0] == 0; /* x is b */
-    int first = op->step_a && !op->step_b && b[0] == 0;
-    const double *x = second ? b : a;
-    size_t n = op->n;
-    int x_times = second ? in->j : in->i, zero_times = second ? in->i : in->j;
-    if (in->function != CLS_FN_TANH || !(first || second) || zero_times != 1 || x_times > 2)
-        one_by_one(op, in, a, b, r);
-    else if (x_times == 1)
-        LOOP(tanh_over(load(x + i)), clsi_k_tanh_over(x[i]));
-    else
-        LOOP(tanh_over_slope(load(x + i)), clsi_k_tanh_over_slope(x[i]));
 }
 
 INLINE void each(const clsi_instruction *in, const clsi_vector_op *op, const double *a,
@@ -172,7 +87,6 @@ INLINE void each(const clsi_instruction *in, const clsi_vector_op *op, const dou
     case CLSI_NEG: LOOP(-load(a + i), -a[i]); break;
     case CLSI_SQUARE: LOOP(load(a + i) * load(a + i), a[i] * a[i]); break;
     case CLSI_CALL: call(op, in, a, r); break;
-    case CLSI_QUOTIENT: quotient(op, in, a, b, r); break;
     default: one_by_one(op, in, a, b, r);
     }
 }
@@ -194,19 +108,13 @@ INLINE void run_op(const clsi_plan *plan, const clsi_vector_op *op, double *work
     switch ((clsi_vector_kind)op->kind) {
     case CLSI_VECTOR_SCALARS: clsi_run_scalars(work, work + op->result, code, code + op->n); break;
     case CLSI_VECTOR_EACH: each(code, op, work + op->a, work + op->b, work + op->result); break;
-    case CLSI_VECTOR_LINEAR: linear(plan, op, work); break;
     }
 }
 
 /* ---- tiles ---- */
 
-static size_t scratch_begin(const clsi_plan *plan) {
-    size_t own = plan->n_sources ? plan->n_coefficients : 0;
-    return plan->n_registers + (own + CLSI_PLAN_LANES - 1) / CLSI_PLAN_LANES * CLSI_PLAN_LANES;
-}
-
 size_t clsi_plan_size(const clsi_plan *plan) {
-    return scratch_begin(plan) + plan->n_scratch;
+    return plan->n_registers + plan->n_scratch;
 }
 
 /* Elements first .. end of an operation, to where they are asked for. */
@@ -255,7 +163,7 @@ INLINE void keep(const clsi_tile *tile, double *scratch) {
 CLONES
 static void run_phases(const clsi_plan *plan, double *work, size_t first, size_t last,
                        double *out) {
-    double *scratch = work + scratch_begin(plan);
+    double *scratch = work + plan->n_registers;
     for (const clsi_phase *phase = plan->phases + first; phase < plan->phases + last; phase++) {
         const clsi_tile *begin = plan->tiles + phase->first, *end = begin + phase->n, *tile;
         if (!phase->tiled)

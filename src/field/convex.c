@@ -266,23 +266,49 @@ static cls_node positive_node(cls_graph *g, cls_node theta, double floor) {
     return floor > 0 ? cls_add(g, y, cls_constant(g, floor)) : y;
 }
 
-/* How the networks inside are written: as formulas or as nodes of the graph. */
-typedef cls_node (*writer)(const clsi_field *f, cls_graph *g, const cls_node *x,
-                           const cls_node *theta);
+/* How the networks inside are written: as formulas, as nodes with weights that are constants of the
+ * graph, or as nodes with parameters that are being learned: symbols, numbered from `first` on. */
+typedef enum form { FORMULAS, KNOWN, OPEN } form;
 
-static cls_node body_node(const clsi_convex *c, cls_graph *g, writer write, const cls_node *x,
-                          const cls_node *theta) {
+typedef struct writer {
+    cls_graph *g;
+    form form;
+    const cls_node *theta;
+    size_t first;
+} writer;
+
+static cls_node write_part(const clsi_convex *c, const writer *w, size_t j, const cls_node *x) {
+    const cls_node *theta = w->theta + c->part_at[j];
+    if (w->form == OPEN)
+        return clsi_network_node_open(c->part[j], w->g, x, theta, w->first + c->part_at[j]);
+    return w->form == KNOWN ? clsi_network_node_of(c->part[j], w->g, x, theta)
+                            : clsi_network_expression(c->part[j], w->g, x, theta);
+}
+
+/* W: nodes of its weights. */
+static cls_node write_body(const clsi_convex *c, const writer *w, const cls_node *x,
+                           const cls_node *W) {
+    clsi_weight_map map = {c->n_weights, c->at, c->positive, clsi_convex_map, clsi_convex_slope};
+    if (w->form == OPEN)
+        return clsi_network_node_mapped(c->body, w->g, x, W, &map, w->theta, w->first);
+    return w->form == KNOWN ? clsi_network_node_of(c->body, w->g, x, W)
+                            : clsi_network_expression(c->body, w->g, x, W);
+}
+
+static cls_node body_node(const clsi_convex *c, const writer *w, const cls_node *x) {
+    cls_graph *g = w->g;
+    const cls_node *theta = w->theta;
     size_t n = c->body->n_parameters, d = c->body->d;
     cls_node *W = clsi_calloc(n, sizeof *W), other[CLSI_FIELD_MAX_INPUTS];
     if (!W) return CLS_NO_NODE;
     for (size_t k = 0; k < n; k++) W[k] = cls_constant(g, 0);
     for (size_t k = 0; k < c->n_weights; k++)
         W[c->at[k]] = c->positive[k] ? positive_node(g, theta[k], 0) : theta[k];
-    cls_node sum = write(c->body, g, x, W);
+    cls_node sum = write_body(c, w, x, W);
     if (c->even) {
         memcpy(other, x, d * sizeof *other);
         for (size_t k = 0; k < c->even; k++) other[c->free + k] = cls_neg(g, x[c->free + k]);
-        sum = cls_add(g, sum, write(c->body, g, other, W));
+        sum = cls_add(g, sum, write_body(c, w, other, W));
         sum = cls_mul(g, cls_constant(g, 0.5), sum);
     }
     free(W);
@@ -319,15 +345,16 @@ static cls_node gas_node(const clsi_convex *c, cls_graph *g, size_t j, cls_node 
     return cls_mul(g, cls_div(g, C, alpha), rise);
 }
 
-static cls_node written(const clsi_field *f, cls_graph *g, writer write, const cls_node *x,
-                        const cls_node *theta) {
+static cls_node written(const clsi_field *f, const writer *w, const cls_node *x) {
     const clsi_convex *c = f->data;
+    cls_graph *g = w->g;
+    const cls_node *theta = w->theta;
     const cls_node *convex = x + c->free + c->even, *thermal = convex + c->convex,
                    *monotone = thermal + c->thermal;
-    cls_node u[CLSI_CONVEX_PARTS], sum = body_node(c, g, write, x, theta);
+    cls_node u[CLSI_CONVEX_PARTS], sum = body_node(c, w, x);
     if (sum == CLS_NO_NODE) return sum;
     for (size_t j = 0; j < c->n_parts; j++) {
-        u[j] = write(c->part[j], g, x, theta + c->part_at[j]);
+        u[j] = write_part(c, w, j, x);
         if (j <= c->convex) sum = cls_add(g, sum, j ? cls_mul(g, convex[j - 1], u[j]) : u[j]);
     }
     if (c->order)
@@ -347,14 +374,19 @@ static cls_node written(const clsi_field *f, cls_graph *g, writer write, const c
 
 static cls_node expression(const clsi_field *f, cls_graph *g, const cls_node *x,
                            const cls_node *theta) {
-    return written(f, g, clsi_network_expression, x, theta);
+    return written(f, &(writer){g, FORMULAS, theta, 0}, x);
+}
+
+static cls_node open_node(const clsi_field *f, cls_graph *g, const cls_node *x,
+                          const cls_node *theta, size_t first) {
+    return written(f, &(writer){g, OPEN, theta, first}, x);
 }
 
 static cls_node node(const clsi_field *f, cls_graph *g, const cls_node *x, const double *theta) {
     cls_node *constants = clsi_calloc(f->n_parameters, sizeof *constants), phi = CLS_NO_NODE;
     for (size_t k = 0; constants && k < f->n_parameters; k++)
         constants[k] = cls_constant(g, theta[k]);
-    if (constants) phi = written(f, g, clsi_network_node_of, x, constants);
+    if (constants) phi = written(f, &(writer){g, KNOWN, constants, 0}, x);
     free(constants);
     return phi;
 }
@@ -372,5 +404,6 @@ const clsi_field_kind clsi_field_convex = {
     .scratch = clsi_convex_scratch,
     .expression = expression,
     .node = node,
+    .open = open_node,
     .blocks = &clsi_convex_blocks,
 };

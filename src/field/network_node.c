@@ -33,6 +33,7 @@ typedef struct node_data {
     size_t n;          /* parameters */
     double *theta;     /* the parameters, then panels and padded biases; on a cache line */
     cls_node *symbols; /* (n) where they are being learned; then theta is NULL, see `pack` */
+    clsi_weight_map map;
 } node_data;
 
 /* ---- making ---- */
@@ -100,6 +101,8 @@ static void clear_data(node_data *data) {
     clsi_field_free(&data->field);
     free(data->theta);
     free(data->symbols);
+    free(data->map.at);
+    free(data->map.positive);
     free(data);
 }
 
@@ -137,6 +140,29 @@ cls_node clsi_network_node_open(const clsi_field *f, cls_graph *g, const cls_nod
     if (!data) return CLS_NO_NODE;
     return clsi_graph_apply_open(g, &clsi_network_node_kind, f->d, data, x, theta[0], first,
                                  f->n_parameters);
+}
+
+static int copy_map(const clsi_weight_map *from, clsi_weight_map *to) {
+    *to = *from;
+    to->at = clsi_calloc(from->n, sizeof *to->at);
+    to->positive = clsi_calloc(from->n, sizeof *to->positive);
+    if (!to->at || !to->positive) return 0;
+    memcpy(to->at, from->at, from->n * sizeof *to->at);
+    memcpy(to->positive, from->positive, from->n * sizeof *to->positive);
+    return 1;
+}
+
+cls_node clsi_network_node_mapped(const clsi_field *f, cls_graph *g, const cls_node *x,
+                                  const cls_node *W, const clsi_weight_map *map,
+                                  const cls_node *theta, size_t first) {
+    node_data *data = make_data(f, NULL, W, NULL);
+    if (!data) return CLS_NO_NODE;
+    if (!copy_map(map, &data->map)) {
+        clear_data(data);
+        return CLS_NO_NODE;
+    }
+    return clsi_graph_apply_open(g, &clsi_network_node_kind, f->d, data, x, theta[0], first,
+                                 map->n);
 }
 
 cls_node clsi_network_node_of(const clsi_field *f, cls_graph *g, const cls_node *x,
@@ -194,27 +220,48 @@ static void run_many(const clsi_graph_field *f, const double *weights, clsi_fiel
 
 static size_t packed(const clsi_graph_field *f) {
     const node_data *data = f->data;
-    return packed_size(data->field->data, data->n);
+    return packed_size(data->field->data, data->n) + data->map.n; /* slopes of the map */
 }
 
 static size_t between(const clsi_graph_field *f) {
     return (size_t)((const node_data *)f->data)->shape[CLSI_N_UNITS];
 }
 
+enum { ROOM = 9 }; /* letters of node_back_curvature, the longest list */
+
 static size_t room(const clsi_graph_field *f) {
-    return 4 * between(f);
+    const node_data *data = f->data;
+    return ROOM * between(f) + (data->map.n ? data->n : 0);
+}
+
+static void pack_mapped(const node_data *data, const double *theta, double *weights) {
+    const clsi_weight_map *map = &data->map;
+    double *slope = weights + packed_size(data->field->data, data->n);
+    memset(weights, 0, data->n * sizeof *weights);
+    for (size_t k = 0; k < map->n; k++) {
+        weights[map->at[k]] = map->positive[k] ? map->map(theta[k]) : theta[k];
+        slope[k] = map->positive[k] ? map->slope(theta[k]) : 1;
+    }
 }
 
 static void pack_learned(const clsi_graph_field *f, const double *theta, double *weights) {
     const node_data *data = f->data;
-    memcpy(weights, theta, data->n * sizeof *theta);
+    if (data->map.n)
+        pack_mapped(data, theta, weights);
+    else
+        memcpy(weights, theta, data->n * sizeof *theta);
     pack_all(data->field->data, data, weights);
 }
 
 static void back(const clsi_graph_field *f, const double *weights, const clsi_field_seeds *seeds,
                  double *out) {
     const node_data *data = f->data;
-    data->kernel->node_back(data->shape, weights, seeds, out);
+    const clsi_weight_map *map = &data->map;
+    double *to = map->n ? seeds->room + ROOM * between(f) : out;
+    const double *slope = weights + packed_size(data->field->data, data->n);
+    if (map->n) memset(to, 0, data->n * sizeof *to);
+    data->kernel->node_back(data->shape, weights, seeds, to);
+    for (size_t k = 0; k < map->n; k++) out[k] += slope[k] * to[map->at[k]];
 }
 
 void clsi_network_node_plain(const clsi_graph_field *f, clsi_field_pass pass, const double *x,

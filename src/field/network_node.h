@@ -12,6 +12,18 @@ cls_node clsi_network_node(const clsi_field *f, cls_graph *g, const cls_node *x,
 /* The same with parameters that are being learned: symbols, numbered from `first` on. */
 cls_node clsi_network_node_open(const clsi_field *f, cls_graph *g, const cls_node *x,
                                 const cls_node *theta, size_t first);
+/* Weights that are functions of fewer parameters: W[at[k]] is theta_k, or map(theta_k) where positive[k];
+ * all others are zero. */
+typedef struct clsi_weight_map {
+    size_t n; /* 0: there is none */
+    size_t *at;
+    unsigned char *positive;
+    double (*map)(double), (*slope)(double);
+} clsi_weight_map;
+/* The same with such weights: W (n_parameters) are nodes, theta (map->n) the symbols; map is copied. */
+cls_node clsi_network_node_mapped(const clsi_field *f, cls_graph *g, const cls_node *x,
+                                  const cls_node *W, const clsi_weight_map *map,
+                                  const cls_node *theta, size_t first);
 /* The same for parameters that are constants of the graph. */
 cls_node clsi_network_node_of(const clsi_field *f, cls_graph *g, const cls_node *x,
                               const cls_node *theta);

@@ -11,12 +11,13 @@
 #include "expr/kernels.inc"
 
 enum { NODE_VECTORS = 4, NODE_PANEL = NODE_VECTORS * V, NODE_COLUMNS = V == 8 ? 4 : 2 };
+enum { NODE_THIN = 8 }; /* columns that a panel of one vector acts on together */
 
 /* ---- products ---- */
 
 INLINE void node_tile(int vectors, int columns, int k_end, const double *W, const double *start,
                       const double *x, int x_step, double *y, int y_step) {
-    vd sum[NODE_COLUMNS][NODE_VECTORS];
+    vd sum[NODE_THIN][NODE_VECTORS];
     UNROLL
     for (int c = 0; c < columns; c++) UNROLL
     for (int v = 0; v < vectors; v++) sum[c][v] = start ? load(start + v * V) : (vd)SPLAT(0);
@@ -52,6 +53,9 @@ TARGET static void node_times(int k_end, int n, const double *W, const double *s
     for (int i = 0; i < n; i += NODE_PANEL) {
         int lanes = n - i < NODE_PANEL ? n - i : NODE_PANEL, c = 0;
         const double *from = start ? start + i : NULL;
+        for (; lanes <= V && c + NODE_THIN <= columns; c += NODE_THIN)
+            node_tile(1, NODE_THIN, k_end, W, from, x + c * x_step, x_step, y + c * y_step + i,
+                      y_step);
         for (; c + NODE_COLUMNS <= columns; c += NODE_COLUMNS)
             node_panel(NODE_COLUMNS, lanes, k_end, W, from, x + c * x_step, x_step,
                        y + c * y_step + i, y_step);
@@ -64,46 +68,106 @@ TARGET static void node_times(int k_end, int n, const double *W, const double *s
 
 /* ---- tanh: the kernels of kernels.inc, operation by operation ---- */
 
-INLINE vd node_sum15(const double *c, vd x) {
-    vd x2 = x * x, x4 = x2 * x2, x8 = x4 * x4;
-    vd low = ((c[0] + c[1] * x) + (c[2] + c[3] * x) * x2) +
-             ((c[4] + c[5] * x) + (c[6] + c[7] * x) * x2) * x4;
-    vd high =
-        ((c[8] + c[9] * x) + (c[10] + c[11] * x) * x2) + ((c[12] + c[13] * x) + c[14] * x2) * x4;
-    return low + high * x8;
+/* A tanh is a chain of forty operations that wait for each other: up to so many vectors take every
+ * operation in turns. */
+enum { NODE_ABREAST = 4 };
+#define ABREAST UNROLL for (int j = 0; j < n; j++)
+
+/* clsi_k_sum15 at x[j] */
+INLINE void node_sums15(int n, const double *c, const vd *x, vd *y) {
+    vd x2[NODE_ABREAST], x4[NODE_ABREAST], a[NODE_ABREAST], b[NODE_ABREAST];
+    ABREAST x2[j] = x[j] * x[j];
+    ABREAST y[j] = c[0] + c[1] * x[j];
+    ABREAST x4[j] = x2[j] * x2[j];
+    ABREAST y[j] = y[j] + (c[2] + c[3] * x[j]) * x2[j];
+    ABREAST a[j] = c[4] + c[5] * x[j];
+    ABREAST a[j] = a[j] + (c[6] + c[7] * x[j]) * x2[j];
+    ABREAST y[j] = y[j] + a[j] * x4[j];
+    ABREAST a[j] = c[8] + c[9] * x[j];
+    ABREAST a[j] = a[j] + (c[10] + c[11] * x[j]) * x2[j];
+    ABREAST b[j] = (c[12] + c[13] * x[j]) + c[14] * x2[j];
+    ABREAST a[j] = a[j] + b[j] * x4[j];
+    ABREAST y[j] = y[j] + a[j] * (x4[j] * x4[j]);
 }
 
-INLINE vd node_tanh(vd x) {
-    vi sign = (vi)x & (vi)SPLAT(-0.0);
-    vd y = (vd)((vi)x ^ sign);
-    y = 2 * pick(y > SPLAT(20), SPLAT(20), y);
-    vd scale = (y * 0x1.71547652b82fep0 - 0.2935) + 0x1.8p52, k = scale - 0x1.8p52;
-    vd r = y - k * 0x1.62e42feep-1;
-    r = r - k * 0x1.a39ef35793c76p-33;
-    vd p = node_sum15(clsi_k_exp_terms, r) * (r * r) + r;
-    scale = (vd)(((vi)scale << 52) + (vi)SPLAT(1));
-    vd m = scale * p + (scale - 1), q = m / (m + 2), small = pick(m > SPLAT(4), SPLAT(4), m);
-    q = q - q * ((small - ((small + 2) - 2)) * (0.5 - 0.5 * q));
-    return (vd)((vi)q | sign);
+INLINE void node_tanhs(int n, vd *x) {
+    vd r[NODE_ABREAST], scale[NODE_ABREAST], k[NODE_ABREAST], p[NODE_ABREAST];
+    vi sign[NODE_ABREAST];
+    ABREAST sign[j] = (vi)x[j] & (vi)SPLAT(-0.0);
+    ABREAST r[j] = (vd)((vi)x[j] ^ sign[j]);
+    ABREAST r[j] = 2 * pick(r[j] > SPLAT(20), SPLAT(20), r[j]);
+    ABREAST scale[j] = (r[j] * 0x1.71547652b82fep0 - 0.2935) + 0x1.8p52;
+    ABREAST k[j] = scale[j] - 0x1.8p52;
+    ABREAST r[j] = r[j] - k[j] * 0x1.62e42feep-1;
+    ABREAST r[j] = r[j] - k[j] * 0x1.a39ef35793c76p-33;
+    node_sums15(n, clsi_k_exp_terms, r, p);
+    ABREAST p[j] = p[j] * (r[j] * r[j]) + r[j];
+    ABREAST scale[j] = (vd)(((vi)scale[j] << 52) + (vi)SPLAT(1));
+    ABREAST k[j] = scale[j] * p[j] + (scale[j] - 1); /* m = e^2x - 1 */
+    ABREAST p[j] = k[j] / (k[j] + 2);                /* q */
+    ABREAST k[j] = pick(k[j] > SPLAT(4), SPLAT(4), k[j]);
+    ABREAST k[j] = (k[j] - ((k[j] + 2) - 2)) * (0.5 - 0.5 * p[j]);
+    ABREAST p[j] = p[j] - p[j] * k[j];
+    ABREAST x[j] = (vd)((vi)p[j] | sign[j]);
 }
 
-INLINE vd node_tanh_over(vd d) {
-    vi zero = d == SPLAT(0);
-    return pick(zero, SPLAT(1), node_tanh(d)) / pick(zero, SPLAT(1), d);
+/* tanh(d)/d */
+INLINE void node_tanhs_over(int n, const vd *d, vd *over) {
+    ABREAST over[j] = d[j];
+    node_tanhs(n, over);
+    ABREAST {
+        vi zero = d[j] == SPLAT(0);
+        over[j] = pick(zero, SPLAT(1), over[j]) / pick(zero, SPLAT(1), d[j]);
+    }
 }
 
 INLINE vd node_tanh_over_slope(vd d, vd over) {
-    vd t = over * d, series = node_sum15(clsi_k_tanh_terms, d * d);
+    vd t = over * d, square = d * d, series;
+    node_sums15(1, clsi_k_tanh_terms, &square, &series);
     vi near = (vd)((vi)d & ~(vi)SPLAT(-0.0)) < SPLAT(0.4);
     return pick(near, series * d, ((1 - t * t) - over) / pick(near, SPLAT(1), d));
 }
 
+INLINE void node_tanh_at(int count, const int *at, const double *z, double *a) {
+    vd x[NODE_ABREAST];
+    UNROLL
+    for (int j = 0; j < count; j++) x[j] = load(z + at[j]);
+    node_tanhs(count, x);
+    UNROLL
+    for (int j = 0; j < count; j++) store(a + at[j], x[j]);
+}
+
+/* a = tanh(z) of n vectors at each of `points`, which are `step` apart. */
+TARGET static void node_tanh_points(int n, int points, const double *z, double *a, int step) {
+    int at[NODE_ABREAST], have = 0;
+    for (int s = 0; s < points; s++)
+        for (int i = 0; i < n; i++) {
+            at[have++] = s * step + i * V;
+            if (have < NODE_ABREAST) continue;
+            node_tanh_at(NODE_ABREAST, at, z, a);
+            have = 0;
+        }
+    if (have & 2) node_tanh_at(2, at, z, a);
+    if (have & 1) node_tanh_at(1, at + (have & 2), z, a);
+}
+
 TARGET static void node_tanh_all(int n, const double *z, double *a) {
-    for (int i = 0; i < n; i += V) store(a + i, node_tanh(load(z + i)));
+    node_tanh_points(n / V, 1, z, a, 0);
+}
+
+INLINE void node_over_some(int count, const double *u, const double *w, double *over) {
+    vd d[NODE_ABREAST], q[NODE_ABREAST];
+    UNROLL
+    for (int j = 0; j < count; j++) d[j] = load(u + j * V) - load(w + j * V);
+    node_tanhs_over(count, d, q);
+    UNROLL
+    for (int j = 0; j < count; j++) store(over + j * V, q[j]);
 }
 
 TARGET static void node_over_all(int n, const double *u, const double *w, double *over) {
-    for (int i = 0; i < n; i += V) store(over + i, node_tanh_over(load(u + i) - load(w + i)));
+    int i = 0;
+    for (; i + 4 * V <= n; i += 4 * V) node_over_some(4, u + i, w + i, over + i);
+    for (; i < n; i += V) node_over_some(1, u + i, w + i, over + i);
 }
 
 TARGET static void node_slope_all(int n, const double *u, const double *w, const double *over,
@@ -111,6 +175,8 @@ TARGET static void node_slope_all(int n, const double *u, const double *w, const
     for (int i = 0; i < n; i += V)
         store(slope + i, node_tanh_over_slope(load(u + i) - load(w + i), load(over + i)));
 }
+
+#undef ABREAST
 
 /* One copy of the rarer kernels will do. */
 #define clsi_k_function_value clsi_function_value

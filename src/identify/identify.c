@@ -353,7 +353,7 @@ static cls_status set_floor(clsi_qp *q, const clsi_terms *t, const double *x, cl
 
 static char *provenance(const clsi_qp *q, size_t n_tables, const char *const *names) {
     static const char *const rates[] = {"auto", "measured", "weak", "local"};
-    json_t *files = clsi_data_files(n_tables, names);
+    json_t *files = clsi_data_files(n_tables, names, NULL, NULL);
     const cls_identify_info *f = q->info;
     json_t *all = json_pack(
         "{s:o, s:s, s:s, s:s, s:I, s:f, s:f, s:I, s:I, s:f}", "data", files, "version",

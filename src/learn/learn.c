@@ -1,5 +1,5 @@
 /* Learning, from data to model: which rule, which loss, and everything in order. */
-#include "learn/stream.h"
+#include "learn/feed.h"
 #include "base/base.h"
 #include "base/misuse.h"
 #include "base/options.h"
@@ -141,6 +141,7 @@ static cls_status score_held(clsi_learner *w, size_t n_tables, const cls_table *
 
 /* What was chosen by the sample is solved for with all rows. */
 static cls_status solve_stream(clsi_learner *w, clsi_stream *stream) {
+    if (strcmp(w->info->optimizer, "linear") != 0 && clsi_pieces_serve(w, stream)) return CLS_OK;
     w->info->windows = stream->rows;      /* but for the ends of trajectories */
     if (w->o->max_windows) return CLS_OK; /* somebody wants fewer */
     if (!clsi_stream_serves(w->residual) || strcmp(w->info->optimizer, "linear") != 0)
@@ -239,7 +240,8 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
         w->taken = NULL;
         status = CLS_OK;
     }
-    w->alone = stream && !o->max_windows;
+    w->alone = stream && !o->max_windows && !(o->team && o->team->ranks > 1); /* shards */
+    w->beyond = stream;
     cls_table **held = NULL;
     if (status == CLS_OK && !noisy && !stream && (o->test > 0 || o->n_test))
         status = hold_back(w, n_tables, tables, names, &rule, shooting, &held);

@@ -54,7 +54,7 @@ static json_t *asked(const clsi_learner *w) {
 }
 
 static char *provenance(const clsi_learner *w, size_t n_tables, const char *const *names) {
-    json_t *files = clsi_data_files(n_tables, names);
+    json_t *files = clsi_data_files(n_tables, names, w->o->interrupted, w->o->context);
     const cls_learn_info *f = w->info;
     json_t *all = json_pack(
         "{s:o, s:s, s:s, s:I, s:o, s:I, s:I, s:f, s:I, s:f, s:b}", "data", files, "version",
@@ -116,6 +116,12 @@ static cls_status start_by_velocities(const cls_system *s, const double *start, 
 
 cls_status clsi_learner_model(clsi_learner *w, const cls_system *system, const cls_assignments *set,
                               size_t n_tables, const char *const *names, cls_model **out) {
+    if (!isfinite(w->info->loss_final))
+        return clsi_fail(
+            w->error, CLS_NUMERIC,
+            "with the parameters that were found the loss is not finite (some windows cannot be "
+            "simulated): nothing was learned; give it more --epochs, another --optimizer or "
+            "--field, or shorter windows (--window)");
     cls_model *m = clsi_calloc(1, sizeof *m);
     if (!m) return clsi_no_memory(w->error);
     clsi_unknowns *us = w->unknowns;

@@ -49,6 +49,7 @@ typedef struct clsi_learner {
     double pressed;     /* seconds: when somebody was found to wait for the end; 0: nobody is */
     int alone; /* every process solves by itself: the sample of a stream is not worth sharing */
     struct clsi_stream *stream; /* all rows, where the points are a sample of them; else NULL */
+    struct clsi_stream *beyond; /* the same, for iterations (feed.c) */
     clsi_loss_curve curve;      /* of the last iterations */
     json_t *spread; /* covariance of coefficients, then of parameters; NULL: not known */
     json_t *split;  /* where rows were kept back, for the record; NULL: nowhere */

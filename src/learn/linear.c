@@ -1,6 +1,6 @@
 /* The fit of a residual that is affine in the parameters: its rows, of all windows or of a stream,
  * folded into triangles that are joined in a fixed order, and one solve. */
-#include "learn/stream.h"
+#include "learn/feed.h"
 #include "base/base.h"
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static int tell(clsi_learner *w, const char *phase, uint64_t done, uint64_t tota
 }
 
 /* All rows alike, as the papers have them. */
-static void weigh_equally(const clsi_residual *r) {
+void clsi_weigh_equally(const clsi_residual *r) {
     const clsi_points *p = r->points;
     for (size_t k = 0; k < p->n_windows; k++) {
         size_t at[CLSI_MOST_WIDTH];
@@ -29,7 +29,7 @@ cls_status clsi_learner_weights(clsi_learner *w) {
     if (strcmp(name, "balanced") == 0 || p->intervals) return CLS_OK;
     if (strcmp(name, "equal") != 0)
         return clsi_fail(w->error, CLS_USAGE, "weights are balanced or equal, not '%s'", name);
-    weigh_equally(w->residual);
+    clsi_weigh_equally(w->residual);
     return CLS_OK;
 }
 
@@ -112,7 +112,7 @@ static cls_status fold_block(void *context, const clsi_residual *r, const uint64
     const clsi_points *p = r->points;
     cls_status status = CLS_OK;
     (void)error;
-    if (f->w->o->weights && strcmp(f->w->o->weights, "equal") == 0) weigh_equally(r);
+    if (f->w->o->weights && strcmp(f->w->o->weights, "equal") == 0) clsi_weigh_equally(r);
     for (size_t k = 0, end; k < p->n_training && status == CLS_OK; k = end) {
         size_t rows = f->w->stream->rows;
         while (row_of[p->window[k]] >= cls_team_first(f->part + 1, f->count, rows)) close_part(f);
@@ -131,8 +131,8 @@ static int was_read(void *context, uint64_t rows) {
 }
 
 /* Windows and ranges of inputs that a rank has seen, to `list` or (from it) into what is known. */
-static void tell_seen(const clsi_learner *w, double *list) {
-    *list++ = (double)w->stream->windows;
+static void tell_seen(const clsi_learner *w, const clsi_stream *st, double *list) {
+    *list++ = (double)st->windows;
     for (size_t i = 0; i < w->unknowns->n; i++)
         for (size_t k = 0; k < w->unknowns->list[i].learned.d; k++) {
             *list++ = w->unknowns->list[i].learned.low[k];
@@ -140,8 +140,8 @@ static void tell_seen(const clsi_learner *w, double *list) {
         }
 }
 
-static void add_seen(clsi_learner *w, const double *list) {
-    w->stream->windows += (uint64_t)*list++;
+static void add_seen(clsi_learner *w, clsi_stream *st, const double *list) {
+    st->windows += (uint64_t)*list++;
     for (size_t i = 0; i < w->unknowns->n; i++)
         for (size_t k = 0; k < w->unknowns->list[i].learned.d; k++, list += 2) {
             clsi_learned *l = &w->unknowns->list[i].learned;
@@ -151,17 +151,17 @@ static void add_seen(clsi_learner *w, const double *list) {
 }
 
 /* Of all ranks. */
-static cls_status add_windows(clsi_learner *w) {
+cls_status clsi_stream_add_windows(clsi_learner *w, clsi_stream *st) {
     const cls_team *team = w->o->team;
     size_t size = 1;
     for (size_t i = 0; i < w->unknowns->n; i++) size += 2 * w->unknowns->list[i].learned.d;
     double *all = clsi_calloc(team->ranks * size, sizeof *all);
     if (!all) return clsi_no_memory(w->error); /* the others wait: the program ends them */
-    tell_seen(w, all + team->rank * size);
+    tell_seen(w, st, all + team->rank * size);
     cls_status status = team->share(team->context, "windows", NULL, team->ranks, size * sizeof *all,
                                     all, 0, w->error);
-    w->stream->windows = 0;
-    for (size_t i = 0; i < team->ranks && status == CLS_OK; i++) add_seen(w, all + i * size);
+    st->windows = 0;
+    for (size_t i = 0; i < team->ranks && status == CLS_OK; i++) add_seen(w, st, all + i * size);
     free(all);
     return status;
 }
@@ -179,7 +179,7 @@ static cls_status fold_stream(clsi_learner *w, clsi_lsq *q, size_t count, double
     cls_status status = clsi_stream_pass(w->stream, w, first, last, fold_block, was_read, &f);
     while (status == CLS_OK && f.part < count) close_part(&f);
     status = cls_team_agree(ranks ? team : NULL, status, w->error);
-    if (status == CLS_OK && ranks) status = add_windows(w);
+    if (status == CLS_OK && ranks) status = clsi_stream_add_windows(w, w->stream);
     w->info->samples = w->stream->windows;
     w->info->windows = w->stream->windows;
     return status;
@@ -200,9 +200,13 @@ static cls_status fold_parts(clsi_learner *w, clsi_lsq *q, double *A, double *b)
                            cls_team_first(k + 1, count, n), A, b);
         if (status == CLS_OK) clsi_lsq_take(q, parts + k * size);
     }
+    const cls_team *team = w->alone ? NULL : w->o->team;
+    size_t ranks = team && team->ranks > 1 ? team->ranks : 0;
+    if (status == CLS_OK && ranks)
+        status = clsi_lsq_join_own(q, count, parts, team->rank, ranks, w->error);
     status = cls_team_agree(w->o->team, status, w->error);
     if (status == CLS_OK) status = share_parts(w, count, size, parts);
-    if (status == CLS_OK) status = clsi_lsq_join(q, count, parts, w->error);
+    if (status == CLS_OK) status = clsi_lsq_join(q, count, parts, ranks, w->error);
     free(parts);
     return status;
 }

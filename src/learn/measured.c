@@ -197,8 +197,9 @@ json_t *clsi_json_matrix(size_t n, size_t m, const double *A) {
 }
 
 static char *provenance(const measured *w, size_t n_tables, const char *const *names) {
-    json_t *all = json_pack("{s:o, s:s, s:s, s:s}", "data", clsi_data_files(n_tables, names),
-                            "version", cls_version(), "optimizer", w->optimizer, "loss", w->loss);
+    json_t *all =
+        json_pack("{s:o, s:s, s:s, s:s}", "data", clsi_data_files(n_tables, names, NULL, NULL),
+                  "version", cls_version(), "optimizer", w->optimizer, "loss", w->loss);
     clsi_json_put(&all, "seed", json_integer((json_int_t)w->o->seed));
     clsi_json_put(&all, "options", clsi_options_asked(w->o, w->optimizer));
     clsi_report_record(w->report, &all);

@@ -202,6 +202,26 @@ static void note_terms(clsi_noisy *k, size_t rows) {
                      k->w->unknowns->n_theta, k->P);
 }
 
+/* Short windows say next to nothing about some parameters (what leaks to the room in a second), which then
+ * wander to where longer ones find no way back. So these windows once more, with the terms as they were and
+ * the parameters as the file has them. */
+static cls_status settle_from_file(clsi_noisy *k, size_t rows, const unsigned char *keep,
+                                   const double *full) {
+    size_t n = k->P + k->Q;
+    double *begin = clsi_calloc(n + 1, sizeof *begin);
+    if (!begin) return clsi_no_memory(k->w->error);
+    memcpy(begin, full, n * sizeof *begin);
+    for (size_t q = 0; q < k->Q; q++) begin[k->P + q] = k->w->open->value[q];
+    cls_status status = go_back(k, keep, begin, 0);
+    if (status == CLS_OK) status = clsi_noisy_settle(k, rows);
+    if (status == CLS_OK && !is_misfit(k))
+        clsi_text_printf(&k->recipe.notes,
+                         "windows of %zu rows are fitted from the parameters of the file again\n",
+                         rows);
+    free(begin);
+    return status;
+}
+
 /* From short windows to whole trajectories; where longer ones cannot be simulated or explained, the
  * terms and coefficients of those before are the result. */
 static cls_status grow(clsi_noisy *k, unsigned char *keep, double *full) {
@@ -215,6 +235,8 @@ static cls_status grow(clsi_noisy *k, unsigned char *keep, double *full) {
         memcpy(keep, k->keep, k->P + k->Q);
         memcpy(full, k->full, (k->P + k->Q) * sizeof *full);
         status = clsi_noisy_settle(k, next);
+        if (k->Q && (status == CLS_NUMERIC || (status == CLS_OK && is_misfit(k))))
+            status = settle_from_file(k, next, keep, full);
         if (status == CLS_MEMORY) break;
         if (status != CLS_OK || is_misfit(k)) {
             clsi_text_printf(&k->recipe.notes,

@@ -55,6 +55,7 @@ static cls_status make_room(clsi_noisy *k) {
         for (size_t p = 0; p < l->field->n_parameters; p++) {
             k->part[l->offset + p] = i;
             k->locked[l->offset + p] = !clsi_terms_free(k->all, i);
+            if (clsi_terms_positive(k->all, i)) k->low[l->offset + p] = 0;
         }
     }
     k->still = clsi_terms_still(k->all, k->barred) > 0;
@@ -93,15 +94,8 @@ static cls_status prepare(clsi_noisy *k) {
     size_t n = w->unknowns->n_theta;
     if (!k->blind) return clsi_learner_prepare(w);
     if (!(w->theta = clsi_calloc(n + k->Q + 1, sizeof *w->theta))) return clsi_no_memory(w->error);
-    for (size_t p = 0; p < n; p++) {
-        k->own_low[p] = -INFINITY, k->own_high[p] = INFINITY;
-        k->vague[p] = 0;
-    }
-    for (size_t q = 0; q < k->Q; q++) {
-        k->own_low[n + q] = k->low[k->P + q];
-        k->own_high[n + q] = k->high[k->P + q];
-        k->vague[n + q] = w->open->vague[q];
-    }
+    memset(k->vague, 0, n);
+    for (size_t q = 0; q < k->Q; q++) k->vague[n + q] = w->open->vague[q];
     return CLS_OK;
 }
 
@@ -123,8 +117,12 @@ cls_status clsi_noisy_take_terms(clsi_noisy *k) {
         w->unknowns->list[i].learned.floor = k->all->list[i].learned.floor;
         w->unknowns->list[i].learned.scale = k->all->list[i].learned.scale;
     }
-    for (size_t p = 0, at = 0; p < k->P + k->Q && status == CLS_OK; p++)
-        if (k->keep[p]) w->theta[at++] = k->full[p];
+    for (size_t p = 0, at = 0; p < k->P + k->Q && status == CLS_OK; p++) {
+        if (!k->keep[p]) continue;
+        k->own_low[at] = k->low[p];
+        k->own_high[at] = k->high[p];
+        w->theta[at++] = k->full[p];
+    }
     return status;
 }
 
@@ -177,7 +175,7 @@ static cls_status observe(clsi_noisy *k, const clsi_unknowns *us, cls_system **o
     for (size_t c = 0; c < k->data->ny; c++) channel[c] = k->data->channel[c].name;
     cls_status status = clsi_unknowns_open(us, CLSI_FORMULAS, open, &theta, k->w->error);
     if (status == CLS_OK) status = make_observer(k, *open, us, theta, channel, &observer);
-    int own = us != k->all && k->blind; /* without parameters no bound matters */
+    int own = us != k->all;
     if (status == CLS_OK)
         status = clsi_multiple_create(k->data, k->built ? k->built : k->w->system, observer,
                                       own ? k->own_low : k->low, own ? k->own_high : k->high, out,

@@ -1,5 +1,6 @@
 /* Parameters of the file that are to be learned: `unknown` there, or named by the caller. */
 #include "base/base.h"
+#include "base/misuse.h"
 #include "learn/measured.h"
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,21 @@ int clsi_has_open_parts(const cls_system *s, const cls_learn_options *o) {
     for (size_t i = 0; i < o->n_unknown; i++)
         if (!is_parameter(s, o->unknown[i])) return 1;
     return s->n_unknown > 0;
+}
+
+static int is_part(const cls_system *s, const char *name) {
+    for (size_t i = 0; i < s->n_parts; i++)
+        if (strcmp(s->parts[i], name) == 0) return 1;
+    return 0;
+}
+
+cls_status cls_learn_names(const cls_system *system, size_t n, const char *const *names,
+                           cls_error *error) {
+    NEED(error, system && (names || !n));
+    for (size_t i = 0; i < n; i++)
+        if (!is_part(system, names[i]) && !is_parameter(system, names[i]))
+            return clsi_no_such_part(system, names[i], error);
+    return CLS_OK;
 }
 
 cls_status clsi_open_create(const cls_system *s, const cls_learn_options *o, clsi_open *out,

@@ -447,7 +447,7 @@ cls_status clsi_recipe_stage(clsi_recipe *r, size_t rows, int last, cls_error *e
     if (status == CLS_OK && !r->m->n_pieces) first_scales(&k);
     if (status == CLS_OK) status = run_stage(&k, rows, ITERATIONS);
     if (status == CLS_OK)
-        status = minimize(&k, last ? 2 * LAST_ITERATIONS : ITERATIONS, last ? LAST_ENOUGH : ENOUGH);
+        status = minimize(&k, last ? PATIENCE : ITERATIONS, last ? LAST_ENOUGH : ENOUGH);
     if (status == CLS_OK && !set_scales(&k))
         status = clsi_fail(error, CLS_NUMERIC, "the fitted motion cannot be simulated");
     close_kitchen(&k);

@@ -17,7 +17,7 @@
  * with e a tenth of the root mean square of v; every row is divided by the length of its window. */
 #include "base/base.h"
 #include "expr/graph.h"
-#include "learn/stream.h"
+#include "learn/feed.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -429,8 +429,8 @@ static cls_status scale_at(clsi_residual *r, const double *theta) {
 }
 
 /* r / s and its Jacobian. */
-static cls_status divide_rows(clsi_residual *r, const double *theta, size_t count, double *out,
-                              double *J) {
+cls_status clsi_residual_divide_rows(clsi_residual *r, const double *theta, size_t count,
+                                     double *out, double *J) {
     size_t P = r->unknowns->n_theta;
     cls_status status = scale_at(r, theta);
     for (size_t i = 0; i < count && status == CLS_OK; i++) {
@@ -442,8 +442,8 @@ static cls_status divide_rows(clsi_residual *r, const double *theta, size_t coun
 }
 
 /* loss / s^2 and its gradient. */
-static cls_status divide_loss(clsi_residual *r, const double *theta, double *loss,
-                              double *gradient) {
+cls_status clsi_residual_divide_loss(clsi_residual *r, const double *theta, double *loss,
+                                     double *gradient) {
     cls_status status = scale_at(r, theta);
     if (status != CLS_OK) return status;
     double square = r->scale * r->scale;
@@ -480,7 +480,7 @@ static cls_status problem_jacobian(clsi_problem *p, const double *theta, size_t 
         }
     }
     if (status == CLS_OK && residual->scale_free)
-        status = divide_rows(residual, theta, count, r, J);
+        status = clsi_residual_divide_rows(residual, theta, count, r, J);
     return status;
 }
 
@@ -516,7 +516,7 @@ static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t 
         for (size_t j = 0; j < P; j++) gradient[j] /= (double)count;
     }
     if (status == CLS_OK && residual->scale_free)
-        status = divide_loss(residual, theta, loss, gradient);
+        status = clsi_residual_divide_loss(residual, theta, loss, gradient);
     free(list);
     return status;
 }

@@ -32,20 +32,10 @@ static cls_status create_motion(const clsi_unknowns *us, const char *scheme, cls
     return status;
 }
 
-/* Small networks of coefficients, which have values only, are faster written out: sixteen samples fill
- * the vectors better than eight neurons (decision 85). */
-static clsi_opening opening_of(const clsi_unknowns *us) {
-    enum { SMALL = 4000 };
-    for (size_t i = 0; i < us->n; i++)
-        if (clsi_is_energy(&us->list[i])) return CLSI_NODES;
-    return us->n_theta < SMALL ? CLSI_FORMULAS : CLSI_NODES;
-}
-
 cls_status clsi_motion_create(const clsi_unknowns *us, const char *scheme, clsi_motion *out,
                               cls_error *error) {
-    clsi_opening how = opening_of(us);
-    cls_status status = create_motion(us, scheme, how, out, error);
-    if (status != CLS_USAGE || how == CLSI_FORMULAS) return status;
+    cls_status status = create_motion(us, scheme, CLSI_NODES, out, error);
+    if (status != CLS_USAGE) return status;
     return create_motion(us, scheme, CLSI_FORMULAS, out, error); /* no kernel for some slope */
 }
 
@@ -65,13 +55,13 @@ static cls_status create_rates(const clsi_unknowns *us, clsi_opening how, cls_sy
 }
 
 cls_status clsi_motion_flow(clsi_motion *m, const clsi_unknowns *us, cls_error *error) {
-    return create_rates(us, opening_of(us), &m->written, NULL, &m->flow, error);
+    return create_rates(us, CLSI_NODES, &m->written, NULL, &m->flow, error);
 }
 
 cls_status clsi_motion_rates(const clsi_unknowns *us, clsi_motion *out, clsi_rates **rates,
                              cls_error *error) {
     *out = (clsi_motion){0};
-    return create_rates(us, opening_of(us), &out->system, rates, NULL, error);
+    return create_rates(us, CLSI_NODES, &out->system, rates, NULL, error);
 }
 
 void clsi_motion_clear(clsi_motion *m) {

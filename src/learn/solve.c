@@ -1,6 +1,6 @@
 /* The fit of the residual: one least-squares solve (linear.c) where it is affine in the parameters,
  * iterations with restarts and rollouts elsewhere; positive by form in the end. */
-#include "learn/stream.h"
+#include "learn/feed.h"
 #include "base/base.h"
 #include "solve/optimize.h"
 #include <math.h>
@@ -344,7 +344,7 @@ static cls_status find_begin(clsi_learner *w, int *found) {
     return status;
 }
 
-static cls_status train_or_resume(clsi_learner *w, const clsi_training *t) {
+cls_status clsi_train_or_resume(clsi_learner *w, const clsi_training *t) {
     int found;
     size_t P = w->unknowns->n_theta;
     clsi_training_info did;
@@ -460,7 +460,8 @@ static cls_status solve_iterative(clsi_learner *w, const clsi_optimizer *optimiz
                        .resume = o->resume,
                        .team = team};
     clsi_loss_curve_clear(&w->curve);
-    cls_status status = train_or_resume(w, &t);
+    cls_status status =
+        clsi_pieces_serve(w, w->beyond) ? clsi_train_stream(w, &t) : clsi_train_or_resume(w, &t);
     free(what);
     return status;
 }

@@ -66,7 +66,9 @@ static size_t find_part(const clsi_unknowns *us, const clsi_graph_field *f) {
     size_t k = 0;
     for (; k < us->n; k++) {
         const clsi_learned *l = &us->list[k].learned;
-        if (l->offset == f->first && l->field->n_parameters == f->n_parameters) break;
+        if (l->offset == f->first && l->field->n_parameters == f->n_parameters &&
+            strcmp(l->field->kind->name, f->kind->name) == 0)
+            break;
     }
     return k < us->n && us->list[k].learned.field->kind->blocks ? k : us->n;
 }

@@ -70,6 +70,23 @@ int clsi_terms_free(const clsi_unknowns *us, size_t i) {
     return u->natural || (!u->spec && clsi_field_powers(u->learned.field, 0) != NULL);
 }
 
+int clsi_terms_positive(const clsi_unknowns *us, size_t i) {
+    static const char *const positive[] = {"1/sqrt(", "sqrt("};
+    const clsi_unknown *u = &us->list[i];
+    if (!u->spec || strncmp(u->spec, "terms(", 6)) return 0;
+    if (u->kind != CLSI_PART_FRICTION && u->kind != CLSI_PART_HEAT) return 0;
+    const char *at = u->spec + 6, *end = u->spec + strlen(u->spec) - 1;
+    for (size_t n; at < end; at += n + 1) {
+        while (*at == ' ') at++;
+        n = strcspn(at, ";");
+        if (at + n > end) n = (size_t)(end - at);
+        int one = n == 1 && *at == '1';
+        for (size_t k = 0; k < 2; k++) one |= !strncmp(at, positive[k], strlen(positive[k]));
+        if (!one) return 0;
+    }
+    return 1;
+}
+
 /* "terms(a; b; c)" without those that are not kept. */
 static void keep_formulas(const char *whole, size_t n, const unsigned char *keep, clsi_text *out) {
     const char *at = strchr(whole, '(') + 1;

@@ -10,6 +10,10 @@ cls_status clsi_terms_calm(clsi_unknowns *us, const clsi_points *p, cls_error *e
 
 /* May the terms of unknown i be chosen: a polynomial basis that nobody asked for? */
 int clsi_terms_free(const clsi_unknowns *us, size_t i);
+/* Whether part i is one of the ready frictions (dry, viscous, quadratic): each term is positive, and so is
+ * its coefficient. The form alone would keep the sum positive, but a search that it bends has no slope where
+ * the sum is negative and does not come back from there. */
+int clsi_terms_positive(const clsi_unknowns *us, size_t i);
 
 /* Leaves of the parts' bases the terms with keep[k], k counted over all parameters there are; us
  * has fewer parameters then. */

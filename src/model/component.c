@@ -272,7 +272,7 @@ static cls_status fill_piece(const char *path, const clsi_container *c, piece *p
     if (!p->path || !p->kind || !p->declaration || !p->theta) return clsi_no_memory(error);
     memcpy(p->theta, c->tensors[0].values, p->n_theta * sizeof *p->theta);
     cls_status status = clsi_learned_read(path, c, p->n_theta, &p->learned, &p->n, error);
-    return status == CLS_OK ? clsi_sha256_file(path, p->sha, error) : status;
+    return status == CLS_OK ? clsi_sha256_file(path, NULL, NULL, p->sha, error) : status;
 }
 
 static cls_status find_piece(kit *k, const char *path, piece **out, cls_error *error) {

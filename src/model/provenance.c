@@ -3,12 +3,13 @@
 #include "model/json.h"
 #include "model/safetensors.h"
 
-json_t *clsi_data_files(size_t n_tables, const char *const *names) {
+json_t *clsi_data_files(size_t n_tables, const char *const *names, int (*stop)(void *owner),
+                        void *owner) {
     json_t *files = json_array();
     for (size_t i = 0; i < n_tables; i++) {
         char hash[65] = "";
         /* what was read once and cannot be read again (a pipe) has no fingerprint */
-        cls_status status = clsi_sha256_file(names[i], hash, NULL);
+        cls_status status = clsi_sha256_file(names[i], stop, owner, hash, NULL);
         errno = 0;
         json_t *name = json_string(names[i]);
         if (!name && errno != ENOMEM)

@@ -35,12 +35,15 @@ cls_status clsi_container_seal(clsi_container *c, cls_error *error);
 
 /* SHA-256 of the names, notes and numbers, sorted by name, without the note that holds it. */
 void clsi_container_sha256(const clsi_container *c, char hex[65]);
-/* SHA-256 of a file's bytes as 64 hex digits. */
-cls_status clsi_sha256_file(const char *path, char hex[65], cls_error *error);
+/* SHA-256 of a file's bytes as 64 hex digits. `stop` (may be NULL) is asked on the way: CLS_INTERRUPTED. */
+cls_status clsi_sha256_file(const char *path, int (*stop)(void *owner), void *owner, char hex[65],
+                            cls_error *error);
 
 /* ---- provenance.c ---- */
 
-/* For the provenance of a model: [{"file", "sha256"}, ...]; NULL when out of memory. */
-struct json_t *clsi_data_files(size_t n_tables, const char *const *names);
+/* For the provenance of a model: [{"file", "sha256"}, ...]; NULL when out of memory. Files that are being read
+ * when `stop` (may be NULL) says so have no sum. */
+struct json_t *clsi_data_files(size_t n_tables, const char *const *names, int (*stop)(void *owner),
+                               void *owner);
 
 #endif

@@ -292,7 +292,7 @@ static void mark_learned(clsi_subject *s, size_t n_data, const char *const *name
     int no_memory = 0;
     json_t *o = m && m->provenance ? clsi_json_read(m->provenance, &no_memory) : NULL;
     json_t *theirs = json_object_get(o, "data"), *split = json_object_get(o, "split"),
-           *ours = o && json_is_array(theirs) ? clsi_data_files(n_data, names) : NULL;
+           *ours = o && json_is_array(theirs) ? clsi_data_files(n_data, names, NULL, NULL) : NULL;
     int same =
         json_array_size(ours) == json_array_size(theirs) && json_array_size(split) == s->n_found;
     for (size_t i = 0; ours && i < n_data; i++) {

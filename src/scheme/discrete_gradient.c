@@ -226,7 +226,7 @@ static void build_as_published(clsi_step *st) {
 const clsi_scheme clsi_scheme_discrete_gradient = {
     .info = {"discrete-gradient", "the default: discrete gradients of the energy", 2, 1,
              "energy, entropy >= 0, symmetries",
-             "Gonzalez 1996; Itoh, Abe 1988; papers 002 (end), 004 (ADD)"},
+             "Gonzalez 1996; Itoh, Abe 1988; automatic discrete differentiation: Deep DTLM"},
     .build = build,
     .carries = 1,
     .varies = 1};

@@ -380,7 +380,7 @@ static void link_monitor(clsi_stepper *sp) {
     if (!inputs) return;
     for (size_t i = 0; i < n; i++) /* z and what was received */
         inputs[i] = i <= sp->nz ? (uint32_t)(sp->monitor->n_constants + i) : CLSI_NOT_SHARED;
-    clsi_program_link_native(sp->residual, sp->monitor, inputs);
+    clsi_program_link(sp->residual, sp->monitor, inputs);
     free(inputs);
 }
 

@@ -101,11 +101,12 @@ static cls_status gradient_of(adam *a, clsi_run *run, const size_t *rows, double
     return status;
 }
 
+/* NULL: they could not be loaded. */
 static const size_t *next_rows(adam *a) {
     const size_t *groups = clsi_sampler_next(&a->sampler, a->batch);
-    for (size_t i = 0; i < a->batch * a->group; i++)
+    for (size_t i = 0; groups && i < a->batch * a->group; i++)
         a->rows[i] = groups[i / a->group] * a->group + i % a->group;
-    return a->rows;
+    return groups ? a->rows : NULL;
 }
 
 /* One batch and its loss; when it is not finite, back to the best parameters. */
@@ -138,7 +139,9 @@ static void run_batches(adam *a, clsi_run *run) {
     if (last || (epoch > LONGEST_EPOCH && !stays)) epoch = LONGEST_EPOCH;
     for (uint64_t k = run->info->iterations; k < most; k++) {
         double rate = stays ? a->rate : a->rate * pow(a->fall, (double)k / (double)most);
-        double loss = iterate(a, run, next_rows(a), rate);
+        const size_t *rows = next_rows(a);
+        if (!rows) return;
+        double loss = iterate(a, run, rows, rate);
         run->info->iterations = k + 1;
         if ((k + 1) % epoch && k + 1 < most) {
             if (!clsi_run_ends(run)) continue;
@@ -170,7 +173,12 @@ static cls_status prepare(adam *a, const clsi_problem *p, const clsi_optimize_op
         return clsi_no_memory(error);
     for (size_t i = 0; i < p->n_conditions; i++) a->conditions[i] = regular + i;
     restart(a);
-    return clsi_sampler_begin(&a->sampler, regular / a->group, o->seed, error);
+    return clsi_sampler_begin(&a->sampler, p->feed, regular / a->group, o->seed, error);
+}
+
+static size_t usual_batch(size_t n) {
+    (void)n;
+    return BATCH;
 }
 
 static cls_status minimize(clsi_problem *p, const clsi_optimize_options *o, double *theta,
@@ -189,4 +197,4 @@ static cls_status minimize(clsi_problem *p, const clsi_optimize_options *o, doub
 
 const clsi_optimizer clsi_adam = {
     "adam", "Adam on batches of 256, rate 1e-2 decaying by three decades: the baseline", 0,
-    minimize};
+    usual_batch, minimize};

@@ -346,17 +346,17 @@ cls_status clsi_arrow_minimize(const clsi_arrow *a, size_t max_iterations, doubl
         double next = INFINITY;
         int tries = 0;
         evaluate(&k, theta, x, 1);
-        for (; tries < 12; tries++) {
+        for (; tries < 24; tries++) { /* by 3: larger factors lose the thread of a curved valley */
             solve_step(&k, lambda, theta, x);
             next = evaluate(&k, k.trial, k.trial_x, 0);
             if (next < cost) break;
-            lambda = fmax(lambda * 8, 1e-6);
+            lambda = fmax(lambda * 3, 1e-6);
         }
         if (!(next < cost)) {
             info->reason = small ? "converged" : "no descent";
             break;
         }
-        if (tries == 0) lambda = fmax(lambda / 8, 1e-12);
+        if (tries == 0) lambda = fmax(lambda / 3, 1e-12);
         if (k.P) memcpy(theta, k.trial, k.P * sizeof *theta);
         memcpy(x, k.trial_x, k.W * k.X * sizeof *x);
         /* twice in a row: one small step may be the damping's */

@@ -184,13 +184,16 @@ static void iterate(lbfgs *m, clsi_run *run) {
     for (uint64_t k = run->info->iterations; k < run->options->max_iterations; k++) {
         double norm = sqrt(clsi_vector_dot(m->n, m->g, m->g));
         int flat = norm <= 1e-15 || m->loss <= run->options->loss_tolerance;
+        double before = m->loss;
         if (flat || !descend(m, run->theta, &m->loss)) {
             run->info->reason =
                 flat || norm <= 1e-7 * sqrt(m->loss) + 1e-15 ? "converged" : "no descent";
             return;
         }
         run->info->iterations = k + 1;
-        if (clsi_run_report(run, m->loss)) return;
+        int over = clsi_run_report(run, m->loss);
+        if (!over && before - m->loss < m->p->enough * before) run->info->reason = "converged";
+        if (over || before - m->loss < m->p->enough * before) return;
     }
 }
 
@@ -207,5 +210,5 @@ static cls_status minimize(clsi_problem *p, const clsi_optimize_options *o, doub
 }
 
 const clsi_optimizer clsi_lbfgs = {
-    "lbfgs", "limited-memory BFGS, 50 pairs, strong Wolfe search: for many parameters", 0,
+    "lbfgs", "limited-memory BFGS, 50 pairs, strong Wolfe search: for many parameters", 0, NULL,
     minimize};

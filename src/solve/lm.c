@@ -216,7 +216,7 @@ static cls_status iterate(lm *m, clsi_run *run, cls_error *error) {
             run->info->reason = norm <= 1e-7 * sqrt(loss) + 1e-15 ? "converged" : "no descent";
             return CLS_OK;
         }
-        m->flat = before - loss <= 1e-14 * before;
+        m->flat = before - loss <= fmax(1e-14, run->problem->enough) * before;
         if (clsi_run_report(run, loss)) return CLS_OK;
     }
     if (m->flat) run->info->reason = "converged";
@@ -237,4 +237,4 @@ static cls_status minimize(clsi_problem *p, const clsi_optimize_options *o, doub
 
 const clsi_optimizer clsi_lm = {
     "lm", "Levenberg-Marquardt with the full Jacobian: precise, up to a few thousand parameters", 1,
-    minimize};
+    NULL, minimize};

@@ -281,14 +281,38 @@ static void join(clsi_lsq *q, double *into, double *from) {
     into[n + 1] += from[n + 1];
 }
 
-cls_status clsi_lsq_join(clsi_lsq *q, size_t count, double *parts, cls_error *error) {
-    size_t size = clsi_lsq_part_size(q), n = size - 2;
+/* Who has made all parts [first, last) of `count`; `ranks`: nobody alone. */
+static size_t maker_of(size_t first, size_t last, size_t ranks, size_t count) {
+    for (size_t r = 0; r < ranks; r++)
+        if (first >= cls_team_first(r, ranks, count) && last <= cls_team_first(r + 1, ranks, count))
+            return r;
+    return ranks;
+}
+
+/* The joins of the tree whose parts were all made by one (`rank` < ranks), or by several (rank == ranks). */
+static cls_status join_of(clsi_lsq *q, size_t count, double *parts, size_t rank, size_t ranks,
+                          cls_error *error) {
+    size_t size = clsi_lsq_part_size(q);
     for (size_t stride = 1; stride < count; stride *= 2)
         for (size_t i = 0; i + stride < count; i += 2 * stride) {
+            size_t end = i + 2 * stride < count ? i + 2 * stride : count;
+            if (maker_of(i, end, ranks, count) != rank) continue;
             if (q->stop && q->stop(q->owner))
                 return clsi_fail(error, CLS_INTERRUPTED, "stopped while the rows were joined");
             join(q, parts + i * size, parts + (i + stride) * size);
         }
+    return CLS_OK;
+}
+
+cls_status clsi_lsq_join_own(clsi_lsq *q, size_t count, double *parts, size_t rank, size_t ranks,
+                             cls_error *error) {
+    return join_of(q, count, parts, rank, ranks, error);
+}
+
+cls_status clsi_lsq_join(clsi_lsq *q, size_t count, double *parts, size_t ranks, cls_error *error) {
+    size_t n = clsi_lsq_part_size(q) - 2;
+    cls_status status = join_of(q, count, parts, ranks, ranks, error);
+    if (status != CLS_OK) return status;
     clsi_seen_free(&q->seen);
     memcpy(q->shard[0].R, parts, n * sizeof *parts);
     q->shard[0].rest = parts[n];

@@ -37,18 +37,23 @@ void clsi_run_take(clsi_run *run, double loss);
 /* theta = best, info->final_loss; frees. Keeps `status`. */
 cls_status clsi_run_end(clsi_run *run, cls_status status);
 
-/* (1/2)|r|^2 / n_rows in blocks of rows; INFINITY when a residual is not finite or cannot be
- * computed. */
+/* (1/2)|r|^2 / n_rows in blocks of rows, or of the sample of a feed; INFINITY when a residual is not finite
+ * or cannot be computed. */
 double clsi_full_loss(clsi_problem *p, const double *theta);
 
-/* Rows in random order, all once per epoch. */
+/* Groups of rows in random order, all once per epoch. Of a feed the pieces come in random order, and the
+ * groups of those that are loaded together. */
 typedef struct clsi_sampler {
     cls_random random;
     size_t n, at;
     size_t *order;
+    clsi_feed *feed; /* NULL: all groups are there */
+    struct clsi_sampled *fed;
 } clsi_sampler;
-cls_status clsi_sampler_begin(clsi_sampler *s, size_t n, uint64_t seed, cls_error *error);
-const size_t *clsi_sampler_next(clsi_sampler *s, size_t count); /* count <= n */
+cls_status clsi_sampler_begin(clsi_sampler *s, clsi_feed *feed, size_t n, uint64_t seed,
+                              cls_error *error);
+/* count <= n; NULL: what a feed should have loaded could not be. */
+const size_t *clsi_sampler_next(clsi_sampler *s, size_t count);
 void clsi_sampler_state(clsi_sampler *s, clsi_archive *a);
 void clsi_sampler_end(clsi_sampler *s);
 

@@ -69,6 +69,7 @@ static double shared_loss(clsi_problem *p, const double *theta) {
 
 double clsi_full_loss(clsi_problem *p, const double *theta) {
     double sum = 0;
+    if (p->feed) return p->feed->loss(p->feed->context, theta);
     if (p->team && p->team->ranks > 1) return shared_loss(p, theta);
     for (size_t i = 0; i < p->n_rows && isfinite(sum); i += BLOCK) sum += block_loss(p, theta, i);
     return mean_loss(p, sum);
@@ -164,40 +165,4 @@ cls_status clsi_run_end(clsi_run *run, cls_status status) {
     }
     free(run->best);
     return status;
-}
-
-/* ---- batches ---- */
-
-cls_status clsi_sampler_begin(clsi_sampler *s, size_t n, uint64_t seed, cls_error *error) {
-    *s = (clsi_sampler){.n = n, .at = n, .order = clsi_calloc(n + 1, sizeof(size_t))};
-    if (!s->order) return clsi_no_memory(error);
-    cls_random_seed(&s->random, seed);
-    for (size_t i = 0; i < n; i++) s->order[i] = i;
-    return CLS_OK;
-}
-
-/* Fisher and Yates, from where the epoch begins; a rest too short for a batch is left out. */
-const size_t *clsi_sampler_next(clsi_sampler *s, size_t count) {
-    if (s->at + count > s->n) {
-        for (size_t i = s->n; i > 1; i--) {
-            size_t j = (size_t)(cls_random_uniform(&s->random) * (double)i);
-            size_t t = s->order[i - 1];
-            s->order[i - 1] = s->order[j];
-            s->order[j] = t;
-        }
-        s->at = 0;
-    }
-    const size_t *rows = s->order + s->at;
-    s->at += count;
-    return rows;
-}
-
-void clsi_sampler_state(clsi_sampler *s, clsi_archive *a) {
-    for (int k = 0; k < 4; k++) clsi_archive_word(a, &s->random.s[k]);
-    clsi_archive_size(a, s->n, &s->at);
-    for (size_t i = 0; i < s->n; i++) clsi_archive_size(a, s->n - 1, &s->order[i]);
-}
-
-void clsi_sampler_end(clsi_sampler *s) {
-    free(s->order);
 }

@@ -10,6 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Rows that do not stay in memory: they come in pieces, some of which are loaded together. A batch is drawn
+ * from what was loaded last. */
+typedef struct clsi_feed {
+    void *context;
+    size_t n_pieces, together; /* how many there are, and how many are loaded at once */
+    /* The rows of these pieces are rows 0, 1, ... of the problem until the next call; how many groups. */
+    cls_status (*load)(void *context, size_t n, const size_t *pieces, size_t *groups);
+    double (*loss)(void *context, const double *theta); /* of a fixed sample of all rows */
+    uint64_t used; /* groups of the first pass over all pieces that were drawn so far */
+} clsi_feed;
+
 typedef struct clsi_problem clsi_problem;
 struct clsi_problem {
     void *context;
@@ -18,6 +29,9 @@ struct clsi_problem {
     size_t group;         /* so many neighbouring rows share their work; 0 counts as 1 */
     int affine;           /* r is affine in theta: one solve is enough */
     const cls_team *team; /* processes that share the sums over rows, same bits; NULL: none */
+    clsi_feed *feed;      /* where batches come from; NULL: all rows are there */
+    double
+        enough; /* lm, lbfgs: the end, when an iteration lowers the loss by less than this share */
     /* Residuals of the rows listed (count of them; NULL: all, in order). */
     cls_status (*residual)(clsi_problem *p, const double *theta, size_t count, const size_t *rows,
                            double *r);
@@ -65,6 +79,7 @@ typedef struct clsi_optimize_info {
 typedef struct clsi_optimizer {
     const char *name, *doc;
     int needs_jacobian;
+    size_t (*batch)(size_t n_parameters); /* usual rows of a batch; NULL: it takes all rows */
     cls_status (*minimize)(clsi_problem *p, const clsi_optimize_options *o, double *theta,
                            clsi_optimize_info *info, cls_error *error);
 } clsi_optimizer;
@@ -98,8 +113,12 @@ cls_status clsi_lsq_add(clsi_lsq *q, size_t count, double *A, double *b, cls_err
 size_t clsi_lsq_part_size(const clsi_lsq *q);
 void clsi_lsq_take(clsi_lsq *q, double *part);
 /* q gets the rows of all parts (count, part size), joined in a binary tree of their numbers: the same
- * bits whoever made them. The parts are overwritten. */
-cls_status clsi_lsq_join(clsi_lsq *q, size_t count, double *parts, cls_error *error);
+ * bits whoever made them. The parts are overwritten. Of several ranks each joins what is within its own
+ * parts, those that cls_team_first gives it, before all get all parts and join the rest; ranks 0: all of it
+ * is joined here. */
+cls_status clsi_lsq_join_own(clsi_lsq *q, size_t count, double *parts, size_t rank, size_t ranks,
+                             cls_error *error);
+cls_status clsi_lsq_join(clsi_lsq *q, size_t count, double *parts, size_t ranks, cls_error *error);
 /* rcond: singular values below rcond * largest count as zero (1e-12 is usual); the solution is the
  * one of least (column-scaled) norm among the equally good ones. Optional inequalities E x >= e
  * (n_inequalities rows) by an active-set method with a KKT certificate (residual returned in *kkt,

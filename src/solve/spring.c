@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 250, MOST = 1000, ROOM = 8000000, LONGEST_EPOCH = 50, PATIENCE = 3 };
+enum { BATCH = 250, MOST = 1000, ROOM = 8000000, LONGEST_EPOCH = 50, PATIENCE = 3, RETREATS = 9 };
 
 static const double MOMENTUM = 0.9, FIRST_DAMPING = 1, LEAST_DAMPING = 1e-14;
 static const double MOST_DAMPING = 1e8, LEAST_RATE = 1e-3;
@@ -45,7 +45,7 @@ typedef struct spring {
     double *f, *trial, *at; /* (n): last step, this step, trial point */
     double *here, *mean;    /* (n): where the search is, the moving mean of it */
     double damping, floor, rate;
-    size_t stale; /* epochs without a new best */
+    size_t stale, patience; /* epochs without a new best, so far and at most */
     clsi_sampler sampler;
 } spring;
 
@@ -82,9 +82,10 @@ static cls_status prepare(spring *s, const clsi_problem *p, const clsi_optimize_
     s->damping = FIRST_DAMPING;
     s->floor = LEAST_DAMPING;
     s->rate = 1;
+    s->patience = PATIENCE;
     cls_status status = clsi_space_create(0, &s->space, error);
     if (status == CLS_OK)
-        status = clsi_sampler_begin(&s->sampler, regular / s->group, o->seed, error);
+        status = clsi_sampler_begin(&s->sampler, p->feed, regular / s->group, o->seed, error);
     if (status != CLS_OK) return status;
     s->J = clsi_calloc(b * n + 1, sizeof(double));
     s->K = clsi_calloc(b * b + 1, sizeof(double));
@@ -139,10 +140,11 @@ static void refuse(spring *s) {
     memset(s->f, 0, s->n * sizeof(double));
 }
 
-/* Rows in their order for this epoch, then the conditions. */
+/* Rows in their order for this epoch, then the conditions; NULL: they could not be loaded. */
 static const size_t *next_rows(spring *s, size_t n_rows) {
     size_t regular = s->batch - s->conditions, group = s->group;
     const size_t *drawn = clsi_sampler_next(&s->sampler, regular / group);
+    if (!drawn) return NULL;
     for (size_t i = 0; i < regular; i++) s->rows[i] = drawn[i / group] * group + i % group;
     for (size_t i = regular; i < s->batch; i++) s->rows[i] = n_rows - (s->batch - i);
     return s->rows;
@@ -157,10 +159,9 @@ static void weigh_conditions(const spring *s, double *r, double *J) {
 }
 
 /* The step of one batch. */
-static void step(spring *s, clsi_problem *p) {
+static void step(spring *s, clsi_problem *p, const size_t *rows) {
     size_t n = s->n;
     double added = 0;
-    const size_t *rows = next_rows(s, p->n_rows);
     int found = p->jacobian(p, s->here, s->batch, rows, s->r, s->J) == CLS_OK;
     if (found) weigh_conditions(s, s->r, s->J);
     found = found && find_step(s, &added);
@@ -198,7 +199,7 @@ static void state(void *optimizer, clsi_archive *a) {
     clsi_archive_doubles(a, 1, &s->damping);
     clsi_archive_doubles(a, 1, &s->floor);
     clsi_archive_doubles(a, 1, &s->rate);
-    clsi_archive_size(a, PATIENCE, &s->stale);
+    clsi_archive_size(a, SIZE_MAX / 2, &s->stale);
     clsi_sampler_state(&s->sampler, a);
 }
 
@@ -213,15 +214,20 @@ static double judge(const spring *s, clsi_run *run) {
 
 static void iterate(spring *s, clsi_run *run) {
     uint64_t most = run->options->max_iterations, epoch = run->problem->n_rows / s->batch;
+    uint64_t reports =
+        epoch / LONGEST_EPOCH; /* of a pass over a feed, which no retreats shall end */
+    if (run->problem->feed && reports / RETREATS > s->patience) s->patience = reports / RETREATS;
     if (epoch > LONGEST_EPOCH) epoch = LONGEST_EPOCH;
     for (uint64_t k = run->info->iterations; k < most; k++) {
         /* Lost at the last report: here, because what comes after a report is not resumed. */
-        int lost = s->stale >= PATIENCE || s->damping >= MOST_DAMPING;
+        int lost = s->stale >= s->patience || s->damping >= MOST_DAMPING;
         if (lost && !retreat(s, run)) {
             run->info->reason = "converged";
             return;
         }
-        step(s, run->problem);
+        const size_t *rows = next_rows(s, run->problem->n_rows);
+        if (!rows) return;
+        step(s, run->problem, rows);
         for (size_t j = 0; j < s->n; j++) s->mean[j] += FRESH * (s->here[j] - s->mean[j]);
         run->info->iterations = k + 1;
         if ((k + 1) % epoch && k + 1 < most && s->damping < MOST_DAMPING) {
@@ -253,4 +259,4 @@ static cls_status minimize(clsi_problem *p, const clsi_optimize_options *o, doub
 
 const clsi_optimizer clsi_spring = {
     "spring", "Gauss-Newton on batches of residuals with momentum: fastest for networks", 1,
-    minimize};
+    usual_batch, minimize};

@@ -12,6 +12,40 @@ static int is_column(const clsi_reader *r, const char *name, size_t length) {
     return clsi_lookup(r, name, length, ~0) != NULL;
 }
 
+/* `"COLUMN [UNIT]"`, with the unit inside of the quotes or behind them, or `COLUMN [UNIT]` where the name
+ * has no comma: up to the next comma outside of brackets. */
+static cls_status read_column(clsi_reader *r, clsi_cursor *c, clsi_text *list) {
+    clsi_skip_space(r, c);
+    const char *text = r->clean + c->at, *unit = NULL;
+    size_t n = 0, most = c->end - c->at, quoted = most && text[0] == '"', unit_length = 0;
+    if (quoted) {
+        const char *end = memchr(text + 1, '"', most - 1);
+        if (!end) return clsi_at(r, c->end, "the column has no closing `\"`");
+        text++;
+        n = (size_t)(end - text);
+        c->at += n + 2;
+        clsi_skip_space(r, c);
+        unit = r->clean + c->at;
+        if (c->at < c->end && *unit == '[') {
+            const char *close = memchr(unit, ']', c->end - c->at);
+            if (!close) return clsi_at(r, c->at, "the unit has no closing `]`");
+            unit_length = (size_t)(close - unit) + 1;
+            c->at += unit_length;
+        }
+    } else {
+        for (int depth = 0; n < most && (depth || text[n] != ','); n++)
+            depth += (text[n] == '[') - (text[n] == ']');
+        c->at += n;
+        while (n && strchr(" \t\r\n", text[n - 1])) n--;
+    }
+    if (!n || n > 200 || memchr(text, '\n', n) || memchr(text, '"', n))
+        return clsi_at(r, (size_t)(text - r->clean),
+                       "expected the name of a column, on one line: `data x = \"COLUMN [UNIT]\"`");
+    clsi_text_printf(list, "\"%.*s%s%.*s\"", (int)n, text, unit_length ? " " : "", (int)unit_length,
+                     unit_length ? unit : "");
+    return CLS_OK;
+}
+
 static cls_status read_one(clsi_reader *r, clsi_cursor *c, clsi_text *list) {
     clsi_skip_space(r, c);
     size_t where = c->at, length = clsi_word_length(r, c, 1);
@@ -24,19 +58,11 @@ static cls_status read_one(clsi_reader *r, clsi_cursor *c, clsi_text *list) {
     }
     c->at += length;
     cls_status status = clsi_expect(r, c, "=", "the name");
-    if (!status) status = clsi_expect(r, c, "\"", "`=`");
     if (status) return status;
-    const char *end = memchr(r->clean + c->at, '"', c->end - c->at);
-    size_t n = end ? (size_t)(end - (r->clean + c->at)) : 0;
-    if (!end) return clsi_at(r, c->end, "the column has no closing `\"`");
-    if (!n || n > 200 || memchr(r->clean + c->at, '\n', n))
-        return clsi_at(r, c->at, "expected the name of a column, on one line");
     if (list->length) clsi_text_append(list, ", ");
     clsi_text_append_n(list, r->clean + where, length);
     clsi_text_append(list, "=");
-    clsi_text_append_n(list, r->clean + c->at - 1, n + 2);
-    c->at += n + 1;
-    return CLS_OK;
+    return read_column(r, c, list);
 }
 
 cls_status clsi_read_data(clsi_reader *r, clsi_cursor c) {

@@ -396,23 +396,22 @@ cls_status clsi_system_parse_with(const char *text, const char *file, const cls_
     return parse(text, file, set, n, replacements, skeleton, NULL, out, error);
 }
 
+cls_status clsi_no_such_part(const cls_system *s, const char *name, cls_error *error) {
+    if (clsi_label_of(s, name))
+        return clsi_fail(error, CLS_USAGE,
+                         "'%s' of %s is %s, which cannot be unknown as a whole: write `part m = "
+                         "unknown` or `parameter k = unknown` and use it in its formula",
+                         name, s->name, clsi_label_of(s, name));
+    const char *near = cls_nearest_word(name, s->n_parts, (const char *const *)s->parts);
+    return clsi_fail(
+        error, CLS_USAGE, "%s has no part '%s'%s%s%s; `clausius show %s --parts` lists them",
+        s->name, name, near ? "; did you mean '" : "", near ? near : "", near ? "'" : "", s->name);
+}
+
 cls_status clsi_replacements_used(const cls_system *s, size_t n, const clsi_replacement *list,
                                   cls_error *error) {
-    for (size_t i = 0; i < n; i++) {
-        if (list[i].used) continue;
-        if (clsi_label_of(s, list[i].part))
-            return clsi_fail(
-                error, CLS_USAGE,
-                "'%s' of %s is %s, which cannot be unknown as a whole: write `part m = "
-                "unknown` or `parameter k = unknown` and use it in its formula",
-                list[i].part, s->name, clsi_label_of(s, list[i].part));
-        const char *near =
-            cls_nearest_word(list[i].part, s->n_parts, (const char *const *)s->parts);
-        return clsi_fail(error, CLS_USAGE,
-                         "%s has no part '%s'%s%s%s; `clausius show %s --parts` lists them",
-                         s->name, list[i].part, near ? "; did you mean '" : "", near ? near : "",
-                         near ? "'" : "", s->name);
-    }
+    for (size_t i = 0; i < n; i++)
+        if (!list[i].used) return clsi_no_such_part(s, list[i].part, error);
     return CLS_OK;
 }
 

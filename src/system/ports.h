@@ -245,6 +245,9 @@ cls_status clsi_read_port_name(clsi_ports *p, const clsi_component *c, clsi_curs
  * statement, not a component's formula); the names of a junction's effort and of what a force acts
  * on. */
 void clsi_put(clsi_ports *p, clsi_span at, const char *format, ...) CLS_PRINTF(3, 4);
+/* What a name of a composite is in the whole, NULL: it is none of its names. */
+const char *clsi_scope_text(const clsi_ports *p, size_t scope, const char *word, size_t length,
+                            char out[512]);
 void clsi_put_span(clsi_ports *p, const clsi_component *c, size_t scope, clsi_span s);
 void clsi_effort_text(const clsi_ports *p, size_t joint, char out[512]);
 const char *clsi_force_text(const clsi_ports *p, size_t state);

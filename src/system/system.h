@@ -351,6 +351,8 @@ cls_status clsi_system_parse_with(const char *text, const char *file, const cls_
 /* What the system has under this name that cannot be unknown, or NULL. */
 const char *clsi_label_of(const cls_system *s, const char *name);
 /* Were all of them found? If not, says which part the system does not have. */
+/* Refuses a name that is no part: says what it is, or which one may be meant. */
+cls_status clsi_no_such_part(const cls_system *s, const char *name, cls_error *error);
 cls_status clsi_replacements_used(const cls_system *s, size_t n, const clsi_replacement *list,
                                   cls_error *error);
 

@@ -51,6 +51,24 @@ END
     expect_stdout '^0\.1,0\.995,-0\.099,0\.0001'
 }
 
+# Without quotes, or with the unit behind them.
+test_data_lines_in_other_words() {
+    cat >block.clausius <<'END'
+coordinate x [m]
+hamiltonian p.x^2/2 + x^2/2
+data x = "position" [mm], v.x = speed [mm/s]
+data time = clock [ms]
+start x = 1, v.x = 0
+END
+    printf 'clock,position,speed\n0,1000,0\n100,995,-99\n' >lab.csv
+    run "$CLAUSIUS" simulate block.clausius --from lab.csv --row last --steps 1 --quiet
+    expect_stdout '^0\.1,0\.995,-0\.099'
+    sed -i 's/\[mm\], v.x.*/[mm/' block.clausius
+    run "$CLAUSIUS" show block.clausius
+    expect_exit 4
+    expect_stderr 'block.clausius:3:.*closing'
+}
+
 # Rows without a partner are counted; systems, several trajectories and irregular times are followed.
 test_compare_says_what_it_drops() {
     run "$CLAUSIUS" simulate pendulum --h 0.1 --until 2 --quiet -o a.csv

@@ -86,9 +86,10 @@ test_json() {
     run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --field "chebyshev(3, constant)" --json
     expect_ok
     expect_no_stderr
-    expect_json 'set(d) == {"parameters", "samples", "windows", "loss", "iterations", "seconds", "optimizer", "model", "rank", "condition", "null_space", "normalised", "isothermal", "rollout", "report"}'
+    expect_json 'set(d) == {"parameters", "samples", "windows", "loss", "iterations", "seconds", "optimizer", "model", "rank", "condition", "nullity", "null_space", "normalised", "isothermal", "rollout", "report", "loss_chosen", "reason", "noise", "test", "found"}'
+    expect_json 'd["windows"]["used"] == d["samples"] <= d["windows"]["of"] and d["loss_chosen"] == "residual" and len(d["null_space"]) == d["nullity"]'
     expect_json 'set(d["loss"]) == {"initial", "final", "validation"}'
-    expect_json 'd["parameters"] == 35 and d["samples"] == 45 * 19 and d["rank"] + d["null_space"] == 35'
+    expect_json 'd["parameters"] == 35 and d["samples"] == 45 * 19 and d["rank"] + d["nullity"] == 35'
     expect_json '0 < d["loss"]["final"] < d["loss"]["initial"] and d["normalised"] is False'
     expect_json 'd["model"] == "adiabatic-piston.safetensors" and d["optimizer"] == "linear"'
     expect_json '"all states are measured" in d["report"]["choice"] and {f["part"] for f in d["report"]["functions"]} == {"F1"}'
@@ -218,6 +219,15 @@ test_convex_is_refused_where_it_cannot_hold() {
     "$CLAUSIUS" show adiabatic-piston --source | sed 's/^friction F1 on T1:.*/friction F1 on T1: unknown network(8, convex)/' >p.clausius
     run "$CLAUSIUS" learn p.clausius data.csv
     expect_refused 2 'F1.*that is for energies'
+}
+
+test_names_are_looked_at_before_the_data() {
+    run "$CLAUSIUS" learn adiabatic-piston none.csv --unknown F9
+    expect_refused 2 "adiabatic-piston has no part 'F9'; did you mean 'F1'"
+    run "$CLAUSIUS" learn adiabatic-piston none.csv --unknown x
+    expect_refused 2 "adiabatic-piston has no part 'x'; .clausius show"
+    run "$CLAUSIUS" learn adiabatic-piston none.csv --unknown "F1, kappa1"
+    expect_refused 5 'none\.csv: cannot open'
 }
 
 test_several_files_and_set() {

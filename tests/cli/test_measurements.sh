@@ -738,4 +738,76 @@ test_torque_pendulum() {
     expect_json 'd["report"]["channels"][0]["ahead"][0] <= 0.16'
 }
 
+# A draft from the columns alone is learned as it is: temperatures by their unit, an angle by its name, inputs and
+# velocities, columns in which nothing happens.
+test_drafts_of_recordings() {
+    cat >truth.clausius <<'END'
+system "a driven pendulum"
+coordinate phi angle
+temperature T
+input u = 0.5*sin(1.3*t)
+thermal lagrangian v.phi^2/2 + 9*cos(phi - 0.05) + 1000*T*(log(T/300) - 1)
+friction F on T: phi <- -0.15*v.phi - 0.1*v.phi/sqrt(v.phi^2 + 1e-4)
+external force: phi <- 2*u
+start phi = 0.8, v.phi = 0, T = 300
+END
+    run "$CLAUSIUS" simulate truth.clausius --h 0.02 --until 30 --quiet -o truth.csv
+    expect_ok
+    grep -v '^#' truth.csv | awk -F, 'BEGIN { srand(2) } function noise() { s = 0; for (i = 0; i < 12; i++) s += rand(); return s - 6 }
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; print "Time (s),Angle (rad),Rate (rad/s),Motor (N m),Battery (V)"; next }
+        { printf "%s,%.5f,%.4f,%.6f,12\n", $1, $2 + 0.002*noise(), 0.95*$(at["v.phi"]) + 0.02*noise(), 0.5*sin(1.3*$1) }' >log.csv
+    run "$CLAUSIUS" new rig --from log.csv
+    expect_ok
+    expect_stderr 'clausius learn rig.clausius log.csv -o rig.safetensors'
+    expect_in_file '^coordinate  Angle \[rad\] angle' rig.clausius
+    expect_in_file '^input       Motor \[N m\]' rig.clausius
+    expect_in_file '^# column Battery is 12 all the time' rig.clausius
+    run "$CLAUSIUS" learn rig.clausius log.csv -o rig.safetensors --json
+    expect_ok
+    expect_json 'abs(d["found"]["k"]["value"] - 9) < 0.1 and abs(d["found"]["b_Motor"]["value"] - 2) < 0.05'
+    expect_json 'abs(d["found"]["gain_Angle"]["value"] - 0.95) < 0.01 and d["test"]["better"]'
+    run "$CLAUSIUS" new rig --from log.csv
+    expect_exit 5
+    printf 'time,a\n0,1\n1,1\n' >still.csv
+    run "$CLAUSIUS" new still --from still.csv
+    expect_exit 3
+    expect_stderr 'nothing to make a system of'
+    expect_no_file still.clausius*
+    run "$CLAUSIUS" learn log.csv
+    expect_exit 2
+    expect_stderr 'clausius new NAME --from DATA'
+}
+
+# What short windows cannot tell (a leak to the room) is found by longer ones, whatever it wandered to.
+test_parameters_that_short_windows_do_not_tell() {
+    cat >truth.clausius <<'END'
+system "a cart that warms its bearing"
+coordinate x
+temperature T
+reservoir room = 293
+thermal lagrangian v.x^2/2 - 15*x^2 + 0.6*T*(log(T/293) - 1)
+friction F on T: x <- -0.3*v.x - 0.1*tanh(v.x/0.01)
+heat exchange T <-> room: 0.012
+start x = 0.3, v.x = 0, T = 293
+END
+    cat >cart.clausius <<'END'
+system "a cart that warms its bearing"
+coordinate x
+temperature T
+parameter C = unknown near 1 in (1e-6, 1e6), g = unknown near 0.01 in (0, inf), room0 = unknown near 293 in (100, 1000)
+reservoir room = room0
+part V of x = unknown
+thermal lagrangian v.x^2/2 - V + C*T*(log(T/293) - 1)
+friction F on T: x <- unknown dry + viscous
+heat exchange T <-> room: g
+start x = 0.3, v.x = 0, T = 293
+END
+    run "$CLAUSIUS" simulate truth.clausius --h 0.02 --until 20 --quiet -o truth.csv
+    grep -v '^#' truth.csv | awk -F, 'BEGIN { srand(2) } function noise() { return sqrt(-2*log(1 - rand()))*cos(6.283185307*rand()) }
+        NR == 1 { print "time,x,T"; next } { printf "%s,%.6f,%.4f\n", $1, $2 + 0.0005*noise(), $4 + 0.01*noise() }' >cart.csv
+    run "$CLAUSIUS" learn cart.clausius cart.csv -o cart.safetensors --json
+    expect_ok
+    expect_json 'abs(d["found"]["g"]["value"] - 0.012) < 0.003 and abs(d["found"]["room0"]["value"] - 293) < 0.5'
+}
+
 run_tests

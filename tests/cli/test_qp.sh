@@ -34,7 +34,7 @@ test_json() {
     observe run.csv
     run "$CLAUSIUS" learn $SYSTEM run.csv --unknown "E, M" --optimizer qp --json -o m.safetensors
     expect_ok
-    expect_json 'd["optimizer"] == "qp" and d["parameters"] == 76 and d["null_space"] == 0'
+    expect_json 'd["optimizer"] == "qp" and d["parameters"] == 76 and d["null_space"] == []'
     expect_json 'd["qp"]["energy"]["kkt"] < 1e-12 and d["qp"]["friction"]["gap"] < 1e-12'
     expect_json 'len(d["qp"]["terms"]) == 76 and d["qp"]["null_space"] == ""'
 }

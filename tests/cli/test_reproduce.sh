@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# clausius reproduce: the items of papers 002 and 000, cell by cell.
+# clausius reproduce: the items of the papers, cell by cell.
 . "$(dirname "$0")/../cli/lib.sh"
 
 # The value of a cell of the JSON object d, for expect_json.

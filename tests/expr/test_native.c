@@ -160,7 +160,7 @@ static void what_is_known_is_taken(void **unused) {
     cls_program_run(p, work, in, &right);
     clsi_program_make_native(p, 0);
     clsi_program_make_native(other, 0);
-    clsi_program_link_native(p, other, (uint32_t[]){(uint32_t)other->n_constants, CLSI_NOT_SHARED});
+    clsi_program_link(p, other, (uint32_t[]){(uint32_t)other->n_constants, CLSI_NOT_SHARED});
     assert_true(p->native->known != NULL);
     for (int trial = 0; trial < 3; trial++) {
         here[0] = trial == 1 ? 1.6 : in[0];

@@ -321,6 +321,64 @@ static void stages_and_samples_give_the_same_bits(void **state) {
     }
 }
 
+/* A program that was at a point before lends its state: the same bits, and the passes are not run again,
+ * which a state that was spoiled shows. At another point they are. */
+static void a_state_is_taken_from_another_program(void **state) {
+    (void)state;
+    for (size_t c = 0; c < CASES; c++) {
+        setup t = open_setup(c);
+        cls_node out[OUTPUTS], early[2 * MOST], x[2 * MOST], at_w[1 + MOST];
+        size_t d = t.d, first;
+        for (size_t i = 0; i < 2 * d; i++) /* both programs compute the place of the point */
+            x[i] = cls_mul(t.g, t.in[i], cls_add(t.g, t.in[i], cls_constant(t.g, 0.5)));
+        memcpy(early, t.in + d, d * sizeof *early);
+        memcpy(early + d, t.in, d * sizeof *early);
+        size_t n = newton_nodes(&t, node_at(&t, t.in), out, &first);
+        assert_int_equal(cls_substitute(t.g, n, out, 2 * d, t.in, x, out), CLS_OK);
+        cls_node phi = node_at(&t, x + d);
+        at_w[0] = phi;
+        for (size_t i = 0; i < d; i++) at_w[1 + i] = cls_derivative(t.g, phi, t.in[d + i]);
+        cls_program *p, *other;
+        assert_int_equal(clsi_program_create_staged(t.g, d, 2 * d, early, first, n, out, &p, NULL),
+                         CLS_OK);
+        assert_int_equal(cls_program_create(t.g, d, early, 1 + d, at_w, &other, NULL), CLS_OK);
+        uint32_t same[2 * MOST];
+        for (size_t i = 0; i < 2 * d; i++)
+            same[i] = i < d ? (uint32_t)(other->n_constants + i) : CLSI_NOT_SHARED;
+        clsi_program_link(p, other, same);
+        assert_int_equal(p->n_copies, 1);
+        double *work = calloc(cls_program_work_size(p), sizeof *work);
+        double *of = calloc(cls_program_work_size(other), sizeof *of), in[2 * MOST];
+        double expected[OUTPUTS], got[OUTPUTS], values[1 + MOST];
+        cls_program_prepare(p, work);
+        cls_program_prepare(other, of);
+        for (int sample = 0; sample < 4; sample++) {
+            inputs(&t, sample, in);
+            cls_program_run(p, work, in, expected);
+            cls_program_run(other, of, in, values);
+            clsi_program_early_from(p, work, in, other, of, d);
+            clsi_program_late(p, work, in, got);
+            assert_memory_equal(got, expected, n * sizeof *got);
+            double *lent = clsi_on_cache_line(of + other->n_constants + other->n_inputs +
+                                              other->n_instructions);
+            for (size_t k = 0; k < p->copies[0].n; k++) lent[p->copies[0].other + k] = NAN;
+            clsi_program_early_from(p, work, in, other, of, d);
+            clsi_program_late(p, work, in, got);
+            assert_true(isnan(got[0]));
+            in[0] += 0.125;
+            cls_program_run(p, work, in, expected);
+            clsi_program_early_from(p, work, in, other, of, d);
+            clsi_program_late(p, work, in, got);
+            assert_memory_equal(got, expected, n * sizeof *got);
+        }
+        free(work);
+        free(of);
+        cls_program_free(&p);
+        cls_program_free(&other);
+        close_setup(&t);
+    }
+}
+
 /* Formulas before, around and behind a network as machine code: the same bits, and the same place is named
  * where something is not finite. */
 static void machine_code_around_networks_has_the_same_bits(void **state) {
@@ -521,6 +579,7 @@ int main(void) {
         cmocka_unit_test(equal_points_give_the_gradient),
         cmocka_unit_test(text_says_what_it_is),
         cmocka_unit_test(stages_and_samples_give_the_same_bits),
+        cmocka_unit_test(a_state_is_taken_from_another_program),
         cmocka_unit_test(machine_code_around_networks_has_the_same_bits),
         cmocka_unit_test(kernels_have_the_bits_of_plain_loops),
         cmocka_unit_test(emitted_c_has_the_same_bits),

@@ -153,6 +153,8 @@ typedef struct rank {
     cls_model *model;
     cls_learn_info info;
     int fills; /* blocks of files that were read */
+    const char *optimizer;
+    uint64_t iterations; /* of it */
 } rank;
 
 static int mine(void *context, const char *what, size_t part, size_t n) {
@@ -250,6 +252,146 @@ static void a_stop_is_heard_between_blocks(void **state) {
     assert_null(m);
 }
 
+/* ---- iterations ---- */
+
+typedef struct iterating {
+    const files *f;
+    const char *optimizer, *checkpoint;
+    uint64_t iterations, stop_at; /* 0: the usual, never */
+    int resume;
+    cls_team *team;
+    cls_learn_info info;
+} iterating;
+
+static int stop_at(void *context, const cls_learn_progress *p) {
+    const iterating *i = context;
+    return i->stop_at && !strcmp(p->phase, "iterate") && p->done >= i->stop_at;
+}
+
+static cls_model *iterate(iterating *i) {
+    static const char *const unknown[] = {"F1", "F2"};
+    const char *cut[] = {i->f->first, i->f->second};
+    cls_read_options reading = cls_read_defaults();
+    cls_learn_options o = cls_learn_defaults();
+    cls_model *m;
+    cls_error error;
+    o.n_unknown = 2;
+    o.unknown = unknown;
+    o.field = "network(3)";
+    o.optimizer = i->optimizer;
+    o.max_iterations = i->iterations;
+    o.checkpoint = i->checkpoint;
+    o.checkpoint_every = 1e-9;
+    o.resume = i->resume;
+    o.progress = stop_at;
+    o.context = i;
+    o.threads = i->team ? 1 : 0;
+    o.team = i->team;
+    if (cls_learn_files(i->f->s, NULL, 2, cut, &reading, &o, &m, &i->info, &error))
+        fail_msg("%s: %s", i->optimizer, error.message);
+    return m;
+}
+
+static void assert_same(const cls_model *a, const cls_model *b) {
+    assert_int_equal(a->n_theta, b->n_theta);
+    assert_memory_equal(a->theta, b->theta, a->n_theta * sizeof *a->theta);
+}
+
+/* The windows that one solve has without those kept to validate. */
+static size_t windows_of(const files *f) {
+    const char *cut[] = {f->first, f->second};
+    cls_learn_info info;
+    cls_model *m = learn_files(f, 2, cut, 0.1, &info);
+    cls_model_free(&m);
+    return info.samples;
+}
+
+static void iterations_use_every_row(void **state) {
+    static const char *const all[] = {"adam", "spring", "lm", "lbfgs"};
+    size_t windows = windows_of(*state);
+    for (size_t k = 0; k < 4; k++) {
+        iterating i = {.f = *state, .optimizer = all[k], .iterations = k < 2 ? 0 : 40};
+        cls_model *m = iterate(&i);
+        assert_int_equal(i.info.windows, windows);
+        assert_int_equal(i.info.samples, windows);
+        assert_true(i.info.loss_final < 0.5 * i.info.loss_initial);
+        cls_model_free(&m);
+    }
+}
+
+/* Whoever asks for few iterations is told how many windows they took. */
+static void few_batches_use_few_windows(void **state) {
+    iterating i = {.f = *state, .optimizer = "adam", .iterations = 20};
+    cls_model *m = iterate(&i);
+    size_t equations = 3, batch = (256 + equations - 1) / equations;
+    assert_true(i.info.windows > 30000);
+    assert_int_equal(i.info.samples, 20 * batch);
+    cls_model_free(&m);
+}
+
+static void a_stopped_training_goes_on_with_the_same_bits(void **state) {
+    static const struct {
+        const char *name;
+        uint64_t iterations, stop;
+    } all[] = {{"adam", 1500, 700}, {"spring", 400, 150}, {"lm", 4, 2}, {"lbfgs", 5, 3}};
+    char path[100];
+    snprintf(path, sizeof path, "%s/checkpoint", ((const files *)*state)->folder);
+    for (size_t k = 0; k < 4; k++) {
+        iterating i = {.f = *state, .optimizer = all[k].name, .iterations = all[k].iterations};
+        cls_model *whole = iterate(&i);
+        i.checkpoint = path;
+        i.stop_at = all[k].stop;
+        cls_model *part = iterate(&i);
+        assert_int_equal(i.info.stopped, 1);
+        i.stop_at = 0;
+        i.resume = 1;
+        cls_model *rest = iterate(&i);
+        assert_same(whole, rest);
+        cls_model_free(&whole), cls_model_free(&part), cls_model_free(&rest);
+        unlink(path);
+    }
+}
+
+static void *iterate_as_rank(void *context) {
+    rank *r = context;
+    iterating i = {.f = r->f, .optimizer = r->optimizer, .iterations = r->iterations};
+    i.team = r->team.ranks > 1 ? &r->team : NULL;
+    r->model = iterate(&i);
+    r->info = i.info;
+    return NULL;
+}
+
+static void ranks_iterate_with_the_same_bits(void **state) {
+    static const struct {
+        const char *name;
+        uint64_t iterations;
+    } all[] = {{"adam", 300}, {"spring", 60}, {"lm", 3}, {"lbfgs", 3}};
+    meeting m = {.all = malloc(MOST_BYTES)};
+    for (size_t k = 0; k < 4; k++) {
+        rank alone = {.f = *state, .team = {.ranks = 1}};
+        alone.optimizer = all[k].name;
+        alone.iterations = all[k].iterations;
+        iterate_as_rank(&alone);
+        rank r[3];
+        pthread_barrier_init(&m.barrier, NULL, 3);
+        for (size_t i = 0; i < 3; i++) {
+            r[i] = alone;
+            r[i].m = &m;
+            r[i].team = (cls_team){sizeof(cls_team), i, 3, mine, share, &r[i]};
+            assert_int_equal(pthread_create(&r[i].thread, NULL, iterate_as_rank, &r[i]), 0);
+        }
+        for (size_t i = 0; i < 3; i++) {
+            pthread_join(r[i].thread, NULL);
+            assert_int_equal(r[i].info.samples, alone.info.samples);
+            assert_same(alone.model, r[i].model);
+            cls_model_free(&r[i].model);
+        }
+        pthread_barrier_destroy(&m.barrier);
+        cls_model_free(&alone.model);
+    }
+    free(m.all);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_used),
@@ -258,6 +400,10 @@ int main(void) {
         cmocka_unit_test(ranks_read_shares),
         cmocka_unit_test(it_is_what_the_whole_table_gives),
         cmocka_unit_test(a_stop_is_heard_between_blocks),
+        cmocka_unit_test(iterations_use_every_row),
+        cmocka_unit_test(few_batches_use_few_windows),
+        cmocka_unit_test(a_stopped_training_goes_on_with_the_same_bits),
+        cmocka_unit_test(ranks_iterate_with_the_same_bits),
     };
     return cmocka_run_group_tests(tests, make_files, drop_files);
 }

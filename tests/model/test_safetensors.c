@@ -485,7 +485,7 @@ static void test_full_disk(void **state) {
 static void assert_hash(size_t n, const char *bytes, const char *expected) {
     char hex[65];
     put_bytes(model, bytes, n);
-    assert_int_equal(clsi_sha256_file(model, hex, NULL), CLS_OK);
+    assert_int_equal(clsi_sha256_file(model, NULL, NULL, hex, NULL), CLS_OK);
     assert_string_equal(hex, expected);
 }
 
@@ -498,14 +498,17 @@ static void test_sha256(void **state) {
     assert_hash(0, "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     assert_hash(3, "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     assert_hash(million, a, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    for (long i = 0; i < million; i++) a[i] = (char)(i * i % 251);
+    assert_hash(65535, a, "3c71be9af9e023e2fe4dcaef5c19b108e46fd16364a1b3863c2a15a3ee3f0a29");
+    assert_hash(131072 + 64, a, "a23a4900c106eeaa2c81480261c752858898c8918834c62bd18653a68d4f0a37");
     free(a);
     char hex[65] = "x";
     cls_error error;
     empty_folder();
-    assert_int_equal(clsi_sha256_file(model, hex, &error), CLS_IO);
+    assert_int_equal(clsi_sha256_file(model, NULL, NULL, hex, &error), CLS_IO);
     assert_string_equal(hex, "");
     assert_non_null(strstr(error.message, strerror(ENOENT)));
-    assert_int_equal(clsi_sha256_file(folder, hex, &error), CLS_IO);
+    assert_int_equal(clsi_sha256_file(folder, NULL, NULL, hex, &error), CLS_IO);
 }
 
 int main(void) {

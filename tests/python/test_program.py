@@ -87,6 +87,43 @@ def test_null_directions(piston):
     assert direction.shape == (1, 3) and np.allclose(np.abs(direction[0]), [0, 2 / 5**0.5, 1 / 5**0.5], atol=1e-6)
 
 
+def test_draft_is_that_of_the_program(tmp_path, program):
+    open("log.csv", "w").write("time,pos [mm],temp [degC],heater [%]\n" + "".join(f"{i},{i * i},{20 + i},{i % 3}\n" for i in range(20)))
+    subprocess.run([os.environ["CLAUSIUS"], "new", "rig", "--from", "log.csv"], check=True, capture_output=True)
+    lines = open("rig.clausius").read().splitlines()
+    assert cl.read("log.csv").draft("rig").splitlines()[2:] == lines[3:]
+    with pytest.raises(cl.DataError, match="nothing to make a system of"):
+        cl.data({"time": [0.0, 1.0], "a": [1.0, 1.0]}).draft()
+
+
+RIG = """system "a block on a spring"
+coordinate x [m]
+temperature T [K]
+parameter k = unknown near 5 in (0, 100)
+thermal lagrangian v.x^2/2 - k*x^2/2 + 0.1*T*(log(T/300) - 1)
+friction F on T: x <- -0.1*v.x
+start x = 1, v.x = 0, T = 300
+"""
+
+
+def test_units_are_those_of_the_system(tmp_path, program):
+    """Centimetres and degrees Celsius were taken for metres and kelvins when the data had been read without the system."""
+    run = cl.system(RIG.replace("unknown near 5 in (0, 100)", "4")).simulate(until=20, h=0.05)
+    with open("log.csv", "w") as f:
+        f.write("clock [ms],x [cm],warm\n")
+        f.writelines(f"{1000 * t!r},{100 * x!r},{T - 273.15!r}\n" for t, x, T in zip(*(run[n].tolist() for n in ("time", "x", "T"))))
+    text = RIG + 'data time = "clock [ms]"\ndata T = "warm [degC]"\n'
+    with open("rig.clausius", "w") as f:
+        f.write(text)
+    program("learn", "rig.clausius", "log.csv", "-o", "rig.safetensors", "--seed", "1")
+    there = cl.load("rig.safetensors").coefficients["parameters"]["k"]
+    for data in (cl.read("log.csv"), cl.read("log.csv", system="rig.clausius")):
+        assert float(cl.learn("rig.clausius", data, seed=1).coefficients["parameters"]["k"]) == pytest.approx(float(there), rel=1e-9)
+    wrong = text.replace("[degC]", "[kg]")
+    with pytest.raises(cl.DataError, match='column "warm" is T of this system'):
+        cl.learn(wrong, cl.read("log.csv"))
+
+
 def test_check_is_that_of_the_program(tmp_path, program):
     rng = np.random.default_rng(0)
     t = np.delete(np.arange(60) * 0.1, [20, 21])
