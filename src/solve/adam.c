@@ -145,7 +145,7 @@ static void run_batches(adam *a, clsi_run *run) {
         run->info->iterations = k + 1;
         if ((k + 1) % epoch && k + 1 < most) {
             if (!clsi_run_ends(run)) continue;
-            if (!run->reported) clsi_run_take(run, clsi_full_loss(run->problem, run->theta));
+            if (!run->reported) clsi_run_keep(run, clsi_full_loss(run->problem, run->theta));
             return;
         }
         if (!last || k + 1 == most) loss = clsi_full_loss(run->problem, run->theta);

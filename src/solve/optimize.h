@@ -33,7 +33,7 @@ int clsi_run_report(clsi_run *run, double loss);
 /* Between two reports, where they are far apart: non-zero: stop now (info->reason is set). The state must be whole. */
 int clsi_run_ends(clsi_run *run);
 /* run->theta has this loss: the best, if it is less. */
-void clsi_run_take(clsi_run *run, double loss);
+void clsi_run_keep(clsi_run *run, double loss);
 /* theta = best, info->final_loss; frees. Keeps `status`. */
 cls_status clsi_run_end(clsi_run *run, cls_status status);
 

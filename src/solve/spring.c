@@ -232,7 +232,7 @@ static void iterate(spring *s, clsi_run *run) {
         run->info->iterations = k + 1;
         if ((k + 1) % epoch && k + 1 < most && s->damping < MOST_DAMPING) {
             if (!clsi_run_ends(run)) continue;
-            if (!run->reported) clsi_run_take(run, judge(s, run)); /* not the start itself */
+            if (!run->reported) clsi_run_keep(run, judge(s, run)); /* not the start itself */
             return;
         }
         double loss = judge(s, run);
