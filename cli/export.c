@@ -20,6 +20,7 @@ static cls_status write_it(const cli_arguments *a, const cli_motion *m, cls_erro
     o.prefix = cli_value(a, "prefix");
     o.parameters = cli_value(a, "parameters");
     o.source = a->words[1];
+    o.set = cli_value(a, "set");
     o.start = m->state;
     uint64_t fmi = 2;
     cls_status status = o.scheme ? cli_check_scheme(o.scheme, error) : CLS_OK;

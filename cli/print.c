@@ -180,7 +180,12 @@ void cli_catch_signals(void) {
     sigemptyset(&unheard.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGXCPU, &action, NULL);
     sigaction(SIGALRM, &unheard, NULL);
+    struct sigaction given;
+    if (sigaction(SIGHUP, NULL, &given) == 0 &&
+        given.sa_handler != SIG_IGN) /* nohup: it stays unheard */
+        sigaction(SIGHUP, &action, NULL);
 }
 
 int cli_interrupted(void) {

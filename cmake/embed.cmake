@@ -14,6 +14,7 @@ endfunction()
 
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/generated)
 embed_text(expr clsi_kernels_text src/expr/elementary.inc src/expr/kernels.inc)
+embed_text(expr clsi_pairs_text src/expr/pairs.inc)
 if(EXISTS ${CMAKE_SOURCE_DIR}/src/field/network_node.inc)
   embed_text(field clsi_network_node_text src/field/network_node.inc)
 endif()

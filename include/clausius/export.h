@@ -32,6 +32,7 @@ typedef struct cls_export_options {
     const char *platforms;
     /* weights of networks in single precision: half the table, another motion, the same laws */
     int single;
+    const char *set; /* what --set gave, for the notes of rows and cards; NULL: nothing */
 } cls_export_options;
 
 CLS_API cls_export_options cls_export_defaults(void);

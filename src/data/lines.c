@@ -26,11 +26,14 @@ cls_status clsi_lines_bad(const clsi_lines *l, int column, cls_error *error, con
     return CLS_DATA;
 }
 
-/* What a block has room for: one byte more than a small file has, to see its end. */
-static size_t room_for(int file) {
+/* How long the file is, and what a block has room for: one byte more than a small file has, to see its end. */
+static void measure(clsi_lines *l) {
     struct stat st;
-    if (fstat(file, &st) || !S_ISREG(st.st_mode) || st.st_size >= CLSI_BLOCK) return CLSI_BLOCK;
-    return st.st_size < 4096 ? 4096 : (size_t)st.st_size + 1;
+    l->room = CLSI_BLOCK;
+    if (fstat(l->file, &st) || !S_ISREG(st.st_mode)) return;
+    if (st.st_size < CLSI_BLOCK) l->room = st.st_size < 4096 ? 4096 : (size_t)st.st_size + 1;
+    if (l->file != STDIN_FILENO)
+        l->size = (uint64_t)st.st_size; /* that may be read from its middle */
 }
 
 cls_status clsi_lines_open(clsi_lines *l, const char *path, const cls_read_options *o,
@@ -41,7 +44,7 @@ cls_status clsi_lines_open(clsi_lines *l, const char *path, const cls_read_optio
         l->name = "standard input";
     else if ((l->file = open(path, O_RDONLY | O_CLOEXEC)) < 0)
         return clsi_cannot_open(path, errno, error);
-    l->room = room_for(l->file);
+    measure(l);
     l->block = clsi_calloc(l->room + CLSI_PADDING, 1);
     if (l->block) return CLS_OK;
     clsi_lines_close(l);
@@ -75,6 +78,12 @@ static cls_status fill(clsi_lines *l, cls_error *error) {
             return clsi_fail(error, CLS_IO, "%s: cannot read: %s", l->name, strerror(errno));
         l->ended = got == 0;
         l->end += (size_t)got;
+        if (l->ended && l->at + l->end < l->size) /* a row that is cut may look like one */
+            return clsi_fail(error, CLS_IO,
+                             "%s: became shorter while it was read: it ended after %llu of %llu "
+                             "bytes; read it again when it is written",
+                             l->name, (unsigned long long)(l->at + l->end),
+                             (unsigned long long)l->size);
     }
     memset(l->block + l->end, 0, CLSI_PADDING);
     return CLS_OK;

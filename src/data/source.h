@@ -35,7 +35,8 @@ typedef struct clsi_lines {
     const char *name;
     char *block; /* room + CLSI_PADDING bytes; begin..end are not yet consumed */
     size_t begin, end, room;
-    uint64_t at; /* where the block begins in the file */
+    uint64_t at;   /* where the block begins in the file */
+    uint64_t size; /* of the file when it was opened; 0: not known */
     int ended;
     int line; /* number of the line last returned */
     int (*stop)(void *context);

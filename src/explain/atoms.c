@@ -83,6 +83,24 @@ cls_status clsi_dictionary_add(cls_graph *g, cls_node node, clsi_dictionary *out
     return CLS_OK;
 }
 
+cls_status clsi_dictionary_learned(const cls_system *s, const clsi_learned *l, clsi_dictionary *out,
+                                   cls_error *error) {
+    cls_node x[CLSI_FIELD_MAX_INPUTS];
+    size_t n = l->field->n_parameters;
+    if (!l->field->kind->raw) return CLS_OK;
+    double *one = clsi_calloc(n + 1, sizeof *one);
+    cls_status status =
+        one && clsi_learned_inputs(l, s, x) == CLS_OK ? CLS_OK : clsi_no_memory(error);
+    for (size_t k = 0; k < n && status == CLS_OK; k++) {
+        one[k] = 1;
+        status =
+            clsi_dictionary_add(s->g, clsi_field_expression(l->field, s->g, x, one), out, error);
+        one[k] = 0;
+    }
+    free(one);
+    return status;
+}
+
 cls_status clsi_dictionary_fill(cls_graph *g, size_t n, const clsi_base *bases, size_t most,
                                 clsi_dictionary *out, cls_error *error) {
     atoms *all = clsi_calloc(n + 1, sizeof *all);

@@ -447,6 +447,7 @@ static cls_status distil_with(clsi_choice *choice, distil *w, part *p, cls_formu
     }
     if (status == CLS_OK && !p->slopes) /* a constant */
         status = clsi_dictionary_add(w->a.s->g, cls_constant(w->a.s->g, 1), &p->d, error);
+    if (status == CLS_OK) status = clsi_dictionary_learned(w->a.s, p->l, &p->d, error);
     if (status == CLS_OK)
         status = clsi_dictionary_fill(w->a.s->g, p->n_bases, p->base, MOST, &p->d, error);
     if (status == CLS_OK) status = make_rows(w, p, error);

@@ -35,6 +35,9 @@ typedef struct clsi_dictionary {
 cls_status clsi_dictionary_fill(cls_graph *g, size_t n, const clsi_base *bases, size_t most,
                                 clsi_dictionary *out, cls_error *error);
 cls_status clsi_dictionary_add(cls_graph *g, cls_node node, clsi_dictionary *out, cls_error *error);
+/* Where a part was learned as a sum of formulas: these. */
+cls_status clsi_dictionary_learned(const cls_system *s, const clsi_learned *l, clsi_dictionary *out,
+                                   cls_error *error);
 void clsi_dictionary_clear(clsi_dictionary *d);
 
 /* ---- select.c ---- */

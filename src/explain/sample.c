@@ -84,7 +84,7 @@ static cls_status compile(clsi_samples *a, cls_error *error) {
     cls_node *out = clsi_calloc(a->width, sizeof *out);
     cls_node *in = clsi_calloc(a->nz + 1 + s->nu, sizeof *in);
     cls_status status = out && in ? CLS_OK : clsi_no_memory(error);
-    if (status == CLS_OK) status = clsi_step_create(s, &nothing, &st, error);
+    if (status == CLS_OK) status = clsi_step_create(s, &nothing, 0, &st, error);
     if (status == CLS_OK) {
         memcpy(in, st->z0, a->nz * sizeof *in);
         in[a->nz] = st->t;

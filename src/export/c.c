@@ -76,11 +76,13 @@ static void append_cost(clsi_text *out, const clsi_export *e) {
         out,
         " * An iteration costs about %.0f operations: the residual %.0f, its slopes "
         "%.0f, the linear\n * equations %.0f. Seen over %llu steps of %g from the default "
-        "start: at most %d iterations\n * in a solve and %llu in a step (%.0f operations), "
+        "start%s: at most %d iterations\n * in a solve and %llu in a step (%.0f operations), "
         "%s.\n",
         all, residual, slopes, solve, (unsigned long long)e->tried_steps, sp->options.h,
-        e->worst_iterations, (unsigned long long)e->worst_step, (double)e->worst_step * all,
+        e->n_inputs ? ", inputs at 0" : "", e->worst_iterations, (unsigned long long)e->worst_step,
+        (double)e->worst_step * all,
         e->deepest_halving ? "with steps that had to be halved" : "no step had to be halved");
+    if (e->refused[0]) clsi_text_printf(out, " * Then a step was refused: %s.\n", e->refused);
 }
 
 static void append_about(clsi_text *out, const clsi_export *e) {
@@ -171,7 +173,7 @@ static void append_statuses(clsi_text *out, const clsi_export *e) {
 #undef STATUS
     clsi_text_printf(
         out,
-        "    %s_BAD_START, /* not a possible state */\n"
+        "    %s_BAD_START, /* no possible state, or not what a start may be given by */\n"
         "    %s_BAD_STEP,  /* the step must be a positive number */\n"
         "    %s_BAD_INPUT, /* there is no such input or parameter, or no such value */\n"
         "    %s_STATUS_COUNT\n} %s_status;\n\n",
@@ -180,6 +182,7 @@ static void append_statuses(clsi_text *out, const clsi_export *e) {
 
 static const char functions[] =
     "extern const char $_system[], $_scheme[], $_version[];\n"
+    "extern const char $_set[]; /* values of parameters that were given when it was written */\n"
     "extern const char *const $_columns[$$_COLUMNS]; /* as clausius writes them */\n"
     "extern const char *const $_parameters[$$_PARAMETERS + 1], *const $_inputs[$$_INPUTS + 1];\n\n"
     "/* The default start at time 0, with the default step. */\n"
@@ -338,9 +341,10 @@ static void append_start(clsi_text *out, const clsi_export *e) {
 
 static void append_tables(clsi_text *out, const clsi_export *e) {
     const char *const texts[] = {e->source, e->sp->scheme->info.name,
-                                 e->options.version ? e->options.version : cls_version()};
-    static const char *const names[] = {"system", "scheme", "version"};
-    for (size_t k = 0; k < 3; k++) {
+                                 e->options.version ? e->options.version : cls_version(),
+                                 e->options.set ? e->options.set : ""};
+    static const char *const names[] = {"system", "scheme", "version", "set"};
+    for (size_t k = 0; k < 4; k++) {
         clsi_text_printf(out, "const char %s_%s[] = ", e->prefix, names[k]);
         clsi_append_string(out, texts[k]);
         clsi_text_append(out, ";\n");
@@ -359,7 +363,8 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out, ",\n    ");
     CLSI_TROUBLES(SENTENCE)
 #undef SENTENCE
-    clsi_text_append(out, "\"this is not a possible state\",\n    \"the step must be a positive "
+    clsi_text_append(out, "\"this is no possible state, or a start cannot be given by this\",\n    "
+                          "\"the step must be a positive "
                           "number\",\n    \"there is no such input or parameter, or it cannot have "
                           "this value\"};\nstatic const double clsi_default_step = ");
     clsi_append_number(out, e->sp->options.h);
@@ -404,6 +409,16 @@ static void append_used(clsi_text *out, const clsi_export *e, const clsi_program
     if (use->inputs) clsi_text_printf(out, "#define CLSI_N_MOST %zu\n", (use->inputs + 7) / 8 * 8);
 }
 
+/* What pairs.inc asks: which functions the programs compute two at a time. */
+static void append_pairs_used(clsi_text *out, const clsi_text *programs) {
+    const char *text = programs->data ? programs->data : "";
+    int power = strstr(text, "clsi_k_pow_2(") != NULL;
+    int log = power || strstr(text, "clsi_k_log_2("), exp = power || strstr(text, "clsi_k_exp_2(");
+    if (log || exp) clsi_text_append(out, "#define CLSI_K_TWO\n");
+    if (log) clsi_text_append(out, "#define CLSI_K_TWO_LOG\n");
+    if (exp) clsi_text_append(out, "#define CLSI_K_TWO_EXP\n");
+}
+
 /* Names of functions, activations and passes that no program has. */
 #define DEAD_NAME(name, text) "CLSI_K_" #name,
 static const char *const function_names[] = {CLS_FUNCTION_LIST(DEAD_NAME) "CLSI_K_POWER"};
@@ -425,7 +440,7 @@ static void list_dead(const clsi_programs_use *use, const char *dead[DEAD]) {
 
 static const char source_head[] =
     "/* $.c: see $.h. The numerical methods are those of clausius, to the bit; their texts, with\n"
-    " * comments: kernels.inc, dense.inc, network_node.inc, sparse_lu.inc,\n"
+    " * comments: kernels.inc, pairs.inc, dense.inc, network_node.inc, sparse_lu.inc,\n"
     " * newton.inc, step.inc in its sources. Here is what this model calls of them. */\n"
     "#include \"$.h\"\n#include <float.h>\n#include <math.h>\n"
     "#include <string.h>\n\n"
@@ -466,10 +481,12 @@ static cls_status trim_parts(const clsi_programs_use *use, const source_parts *p
     static const char *const also[] = {"clsi_k_sum15", "clsi_k_exp_terms", "clsi_column_gives",
                                        NULL};
     const clsi_source_piece pieces[] = {
-        {p->used.data, 0},     {clsi_kernels_text, 0}, {"#define CLSI_DENSE CLSI_KERNEL\n", 0},
-        {clsi_dense_text, 0},  {p->tables.data, 0},    {p->kernels.data, 0},
-        {p->programs.data, 1}, {p->host.data, 0},      {clsi_newton_text, 0},
-        {clsi_step_text, 0},   {p->model.data, 0}};
+        {p->used.data, 0},    {clsi_kernels_text, 0},
+        {clsi_pairs_text, 0}, {"#define CLSI_DENSE CLSI_KERNEL\n", 0},
+        {clsi_dense_text, 0}, {p->tables.data, 0},
+        {p->kernels.data, 0}, {p->programs.data, 1},
+        {p->host.data, 0},    {clsi_newton_text, 0},
+        {clsi_step_text, 0},  {p->model.data, 0}};
     list_dead(use, dead);
     return clsi_trim_source(sizeof pieces / sizeof *pieces, pieces, dead, script,
                             script ? also : NULL, out, error);
@@ -479,9 +496,11 @@ cls_status clsi_export_source(clsi_export *e, int script, clsi_text *out, cls_er
     source_parts p = {0};
     clsi_programs_use use;
     clsi_export_used(e, &use);
+    e->two = !script && !(e->sp->residual && e->sp->residual->n_takes);
     append_used(&p.used, e, &use);
     append_tables(&p.tables, e);
     cls_status status = clsi_append_programs(&p.kernels, &p.programs, e, error);
+    append_pairs_used(&p.used, &p.programs);
     clsi_append_host(&p.host, e);
     append_unit_check(&p.host, e);
     clsi_append_template(&p.model, e, clsi_export_model_text);

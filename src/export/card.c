@@ -86,13 +86,18 @@ static void append_laws(clsi_text *out, const clsi_export *e) {
                      info->keeps[0] ? info->keeps : "nothing");
     clsi_text_printf(
         out,
-        "Tried here over %llu steps of %g from the default start: relative energy error "
+        "Tried here over %llu steps of %g from the default start%s: relative energy error "
         "%.2g, %llu steps in which the entropy fell, at most %d iterations of Newton's "
         "method in a solve (the limit is %d), halvings of a step at most %d (limit "
         "%d).\n",
-        (unsigned long long)e->tried_steps, e->sp->options.h, e->energy_error,
-        (unsigned long long)e->entropy_falls, e->worst_iterations, e->sp->options.max_iterations,
-        e->deepest_halving, e->sp->options.max_halvings);
+        (unsigned long long)e->tried_steps, e->sp->options.h, e->n_inputs ? ", inputs at 0" : "",
+        e->energy_error, (unsigned long long)e->entropy_falls, e->worst_iterations,
+        e->sp->options.max_iterations, e->deepest_halving, e->sp->options.max_halvings);
+    if (e->refused[0])
+        clsi_text_printf(out, "\nThen a step was refused: %s.%s\n", e->refused,
+                         e->n_inputs ? " Inputs are 0 until they are set: give them values before "
+                                       "the first step."
+                                     : "");
 }
 
 static void append_names(clsi_text *out, const clsi_export *e) {
@@ -100,6 +105,12 @@ static void append_names(clsi_text *out, const clsi_export *e) {
     for (size_t k = 0; k < e->n_columns; k++)
         clsi_text_printf(out, "| %s | `%s_COLUMN_%s` | %s |\n", e->columns[k].name, e->upper,
                          e->columns[k].ident, e->columns[k].unit ? e->columns[k].unit : "");
+    if (e->n_inputs)
+        clsi_text_append(
+            out, "\nInputs, 0 until they are set:\n\n| input | in C | unit |\n|---|---|---|\n");
+    for (size_t k = 0; k < e->n_inputs; k++)
+        clsi_text_printf(out, "| %s | `%s_INPUT_%s` | %s |\n", e->inputs[k].name, e->upper,
+                         e->inputs[k].ident, e->inputs[k].unit ? e->inputs[k].unit : "");
     if (e->n_parameters)
         clsi_text_append(out, "\nParameters that may change, with the values they have here (what "
                               "runs then agrees with `clausius simulate --set` to round-off):\n\n"
@@ -110,13 +121,44 @@ static void append_names(clsi_text *out, const clsi_export *e) {
                          e->parameters[k].unit ? e->parameters[k].unit : "");
 }
 
+/* What a program does with it, with the names of this model. */
+static void append_program(clsi_text *out, const clsi_export *e) {
+    clsi_append_template(out, e,
+                         "In a program of your own:\n\n"
+                         "    $ m; /* one motion; copy it to keep it, assign it to go back */\n"
+                         "    double row[$$_COLUMNS];\n    $_defaults(&m);\n");
+    if (e->n_inputs)
+        clsi_text_printf(out,
+                         "    %s_set_input(&m, %s_INPUT_%s, 1.0); /* it stays until it gets "
+                         "another; at any time */\n",
+                         e->prefix, e->upper, e->inputs[0].ident);
+    clsi_append_template(
+        out, e,
+        "    for (int k = 0; k < 1000; k++) {\n"
+        "        $_status status = $_step(&m, m.h);\n"
+        "        if (status != $$_OK) return puts($_reason(status)); /* m is where it was */\n"
+        "    }\n    $_row(&m, row); /* row[$$_COLUMN_...], see Names */\n\n"
+        "`$_start_at(&m, time, n, columns, values)` begins with what is known, T or S, v or p; the "
+        "others are as in the default start. `$_step` takes any h,\n"
+        "the same or another one each time. Refused means a status that is not $$_OK: after a step "
+        "go on (with a smaller h, another input); after a start\n"
+        "or a parameter start again.\n");
+    if (e->n_parameters)
+        clsi_text_printf(out,
+                         "`%s_set_parameter(&m, %s_PARAMETER_%s, value)` changes a parameter of a "
+                         "motion; `%s_energy_error` counts from there.\n",
+                         e->prefix, e->upper, e->parameters[0].ident, e->prefix);
+}
+
 cls_status clsi_export_readme(const clsi_export *e, int fmu, clsi_text *out, cls_error *error) {
     char *about = NULL;
     cls_status status = e->model ? cls_model_show(e->model, &about, error)
                                  : cls_system_show(e->s, CLS_SHOW_SUMMARY, &about, error);
     if (status != CLS_OK) return status;
-    clsi_text_printf(out, "# %s\n\n%s\n\nWritten by clausius %s from `%s`.\n\n", e->prefix,
+    clsi_text_printf(out, "# %s\n\n%s\n\nWritten by clausius %s from `%s`", e->prefix,
                      cls_system_title(e->s), cls_version(), e->source);
+    if (e->options.set) clsi_text_printf(out, " with `--set \"%s\"`", e->options.set);
+    clsi_text_append(out, ".\n\n");
     if (fmu)
         clsi_append_template(
             out, e,
@@ -138,19 +180,8 @@ cls_status clsi_export_readme(const clsi_export *e, int fmu, clsi_text *out, cls
             "or "
             "kept elsewhere.\nCompiled without fused multiply-add and fast-math, on the same libm, "
             "every "
-            "number has the bits that `clausius simulate` has.\n\n"
-            "In a program of your own:\n\n"
-            "    $ m;                                   /* one motion; copy it to keep it */\n"
-            "    double row[$$_COLUMNS];\n"
-            "    $_defaults(&m);                        /* or $_start, $_start_at: T for S, p for "
-            "v */\n"
-            "    for (int k = 0; k < 1000; k++) {       /* before a step: $_set_input, where there "
-            "are inputs "
-            "*/\n"
-            "        $_status status = $_step(&m, m.h);\n"
-            "        if (status != $$_OK) return puts($_reason(status)); /* m is where it was */\n"
-            "    }\n"
-            "    $_row(&m, row);                        /* row[$$_COLUMN_...] */\n");
+            "number has the bits that `clausius simulate` has.\n\n");
+    if (!fmu) append_program(out, e);
     clsi_text_append(out, "\n## What it is\n\n```text\n");
     clsi_text_append(out, about);
     clsi_text_append(out, "```\n");

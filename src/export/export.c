@@ -119,8 +119,8 @@ static cls_status compile_settable(clsi_export *e, cls_error *error) {
     if (!symbols) return clsi_no_memory(error);
     clsi_stepper *plain = e->base.sp;
     clsi_parameter_nodes(e, e->s, symbols);
-    cls_status status = clsi_stepper_create_settable(e->s, &plain->options, e->n_parameters,
-                                                     symbols, &e->base.sp, error);
+    cls_status status =
+        clsi_stepper_create_settable(e->s, plain, e->n_parameters, symbols, &e->base.sp, error);
     free(symbols);
     clsi_stepper_free(&plain);
     e->sp = e->base.sp;
@@ -163,7 +163,12 @@ static cls_status try_it(clsi_export *e, cls_error *error) {
         cls_simulate_info info = cls_simulator_info(sim);
         for (uint64_t k = (uint64_t)fmax(1, fmin(steps, TRIED)), before; k > 0; k--) {
             before = info.newton_iterations;
-            if (cls_simulator_advance(sim, 1, NULL) != CLS_OK) break;
+            cls_error why = {0};
+            if (cls_simulator_advance(sim, 1, &why) != CLS_OK) {
+                snprintf(e->refused, sizeof e->refused, "%.*s", (int)strcspn(why.message, ";"),
+                         why.message);
+                break;
+            }
             info = cls_simulator_info(sim);
             if (info.newton_iterations - before > e->worst_step)
                 e->worst_step = info.newton_iterations - before;

@@ -113,8 +113,8 @@ static cls_status try_open(clsi_export *e, settings *set, size_t n, char *const 
     for (size_t k = 0; k < n && status == CLS_OK; k++)
         symbols[k] = cls_symbol(e->open_system->g, names[k]);
     if (status == CLS_OK)
-        status = clsi_stepper_create_settable(e->open_system, &e->base.sp->options, n, symbols,
-                                              &e->open.sp, NULL);
+        status =
+            clsi_stepper_create_settable(e->open_system, e->base.sp, n, symbols, &e->open.sp, NULL);
     if (status == CLS_OK && !same_shape(e->base.sp, e->open.sp)) status = CLS_SYSTEM;
     set->no_memory |= status == CLS_MEMORY;
     if (status != CLS_OK) close_open(e);

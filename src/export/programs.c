@@ -198,19 +198,20 @@ static cls_status emit_one(const clsi_export *e, const listed *l, int k, const c
     if (k < LISTED && !l[k].program) return CLS_OK;
     snprintf(name, sizeof name, "clsi_%s_%s", prefix, k < LISTED ? l[k].name : taking[k - LISTED]);
     if (k == WARM)
-        return clsi_program_emit_known(l[RESIDUAL].program, CLSI_STAGE_EARLY, name, s->slot,
+        return clsi_program_emit_known(l[RESIDUAL].program, CLSI_STAGE_EARLY, name, e->two, s->slot,
                                        s->warm, out, error);
     if (k == NEXT_END)
-        return clsi_program_emit_known(l[NEXT].program, CLSI_STAGES, name, NULL, s->next, out,
-                                       error);
+        return clsi_program_emit_known(l[NEXT].program, CLSI_STAGES, name, e->two, NULL, s->next,
+                                       out, error);
     if (k == MONITOR_END || (k == MONITOR && e->shares_now))
-        return clsi_program_emit_known(l[MONITOR].program, CLSI_STAGES, name,
+        return clsi_program_emit_known(l[MONITOR].program, CLSI_STAGES, name, e->two,
                                        e->shares_now ? s->now : NULL, k == MONITOR ? NULL : s->end,
                                        out, error);
-    if (k < WHOLE) return clsi_program_emit_function(l[k].program, name, out, error);
-    int own = k == RESIDUAL;
-    return clsi_program_emit_stages(l[k].program, name, own ? s->also : NULL, own ? s->slot : NULL,
-                                    out, kept, error);
+    int own = k == RESIDUAL, often = k == MONITOR || k == NEXT; /* in every step */
+    if (k < WHOLE)
+        return clsi_program_emit_function(l[k].program, name, e->two && often, out, error);
+    return clsi_program_emit_stages(l[k].program, name, own ? s->also : NULL, e->two,
+                                    own ? s->slot : NULL, out, kept, error);
 }
 
 /* Part k of both variants; where parameters are not in it there is one text for both. */

@@ -185,7 +185,7 @@ static cls_status compile_step(clsi_export *e, clsi_variant *v, cls_error *error
     const clsi_stepper *sp = v->sp;
     size_t nz = sp->nz, k = sp->n_unknowns, at = 0, n_out = (k + nz) * (k + nz);
     clsi_step *st;
-    cls_status status = clsi_step_create(v->s, sp->scheme, &st, error);
+    cls_status status = clsi_step_create(v->s, sp->scheme, sp->length, &st, error);
     if (status != CLS_OK) return status;
     cls_graph *g = st->g;
     cls_node *in = clsi_calloc(sp->n_base + k + n_out, sizeof *in), *out = in + sp->n_base + k;
@@ -233,7 +233,7 @@ cls_status clsi_export_rates(clsi_export *e, clsi_variant *v, cls_error *error) 
         free(room);
         return clsi_no_memory(error);
     }
-    cls_status status = clsi_step_create(v->s, &nothing, &st, error);
+    cls_status status = clsi_step_create(v->s, &nothing, 0, &st, error);
     if (status == CLS_OK) status = compile_rates(e, v, st, room, error);
     if (status == CLS_OK) status = compile_row(e, v, error);
     if (status == CLS_OK) status = compile_step(e, v, error);

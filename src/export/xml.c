@@ -73,6 +73,18 @@ static int depends(const clsi_fmu *f, size_t k, size_t known) {
     return f->depends[k * f->width + known];
 }
 
+/* The same at the start, where directions and attitudes are brought to length one: on a component as on all. */
+static int depends_at_start(const clsi_fmu *f, size_t k, size_t state) {
+    const cls_system *s = f->e->s;
+    for (size_t i = 0; i < s->n_units; i++) {
+        const clsi_unit *u = &s->units[i];
+        if (state < u->first || state >= u->first + u->count) continue;
+        for (size_t j = u->first; j < u->first + u->count; j++)
+            if (depends(f, k, j)) return 1;
+    }
+    return depends(f, k, state);
+}
+
 /* Known are the states, the inputs, time, and at the start the parameters. */
 static void append_unknown(clsi_text *out, const clsi_fmu *f, const char *tag, size_t k,
                            int at_start) {
@@ -86,7 +98,7 @@ static void append_unknown(clsi_text *out, const clsi_fmu *f, const char *tag, s
     int some = depends(f, k, f->width - 1);
     if (some) clsi_text_append(out, three ? "0" : "1");
     for (size_t s = 0; s < f->e->n_state; s++)
-        if (depends(f, k, s)) {
+        if (at_start ? depends_at_start(f, k, s) : depends(f, k, s)) {
             clsi_text_printf(out, "%s%zu", some ? " " : "", 1 + s + (three ? 0 : 1));
             some = 1;
         }

@@ -31,6 +31,8 @@ typedef struct piece {
     unsigned char *need;     /* of all registers in this piece */
     unsigned char *size; /* of results that stand where they are used: operations; 0: declared */
     unsigned char *live; /* of instructions: computed here */
+    int two;             /* functions are computed two at a time */
+    clsi_twins pairs;
 } piece;
 
 /* Room for `need`, `size` and `live`; the caller frees need. */
@@ -50,13 +52,13 @@ static piece whole(const cls_program *p) {
 
 /* ---- what is needed ---- */
 
-static int takes_value(const clsi_instruction *in) {
+int clsi_takes_value(const clsi_instruction *in) {
     return in->code == CLSI_QUOTIENT_FROM || in->code == CLSI_POW_FROM;
 }
 
 static int is_opaque(const clsi_instruction *in) {
     return in->code == CLSI_POW || in->code == CLSI_CALL || in->code == CLSI_QUOTIENT ||
-           takes_value(in);
+           clsi_takes_value(in);
 }
 
 /* The registers that n passes from `first` on read. */
@@ -76,7 +78,7 @@ static void mark_instruction(const cls_program *p, size_t k, unsigned char *need
     }
     need[in->a] |= how;
     if (!clsi_is_unary(in)) need[in->b] |= how;
-    if (takes_value(in)) need[in->v] |= how;
+    if (clsi_takes_value(in)) need[in->v] |= how;
 }
 
 static int is_kept(const uint32_t *slot, size_t k) {
@@ -144,7 +146,7 @@ static void count_uses(const piece *e, unsigned char *uses) {
         size_t from = is_opaque(in) ? p->n_constants : 0;
         if (in->a >= from) use(uses, in->a, in->code == CLSI_SQUARE ? 2 : 1);
         if (!clsi_is_unary(in) && in->b >= from) use(uses, in->b, 1);
-        if (takes_value(in)) use(uses, in->v, 1);
+        if (clsi_takes_value(in)) use(uses, in->v, 1);
     }
     if (e->early) use_calls(p, p->early_calls, p->n_early_calls, uses);
     for (size_t k = e->first_output; k < e->last_output; k++) use(uses, p->outputs[k], 1);
@@ -164,6 +166,11 @@ static void choose_names(const piece *e) {
             e->need[k] |= NAMED;
 }
 
+static int has_twin(const piece *e, size_t k) {
+    return e->pairs.twin && k >= e->first && k < e->last &&
+           e->pairs.twin[k - e->first] != CLSI_NOT_SHARED;
+}
+
 /* A result that is used once stands where it is used: half of the text is names otherwise. The
  * operations and their order stay. */
 static void choose_inline(const piece *e) {
@@ -174,7 +181,7 @@ static void choose_inline(const piece *e) {
     count_uses(e, size);
     choose_names(e);
     for (size_t k = 0; k < base + p->n_instructions; k++) {
-        int once = size[k] == 1;
+        int once = size[k] == 1 && !has_twin(e, k - base);
         size[k] = 0;
         if (k < base + e->first || k >= base + e->last || !once || !e->live[k - base]) continue;
         const clsi_instruction *in = &p->code[k - base];
@@ -182,7 +189,7 @@ static void choose_inline(const piece *e) {
         if (in->code == CLSI_FIELD && in->take->n) continue; /* it runs passes */
         if (in->code != CLSI_FIELD) operations += size[in->a];
         if (in->code != CLSI_FIELD && !clsi_is_unary(in)) operations += size[in->b];
-        if (takes_value(in)) operations += size[in->v];
+        if (clsi_takes_value(in)) operations += size[in->v];
         if (operations <= OPERATIONS) size[k] = (unsigned char)operations;
     }
 }
@@ -365,6 +372,23 @@ static void append_pair(clsi_text *out, const piece *e, const clsi_instruction *
     clsi_text_printf(out, ", keep + %u)", (unsigned)e->slot[other]);
 }
 
+/* Instruction k and its twin, at the first of them. */
+static void append_twins(declaration *d, const piece *e, size_t k) {
+    const clsi_instruction *in = &e->p->code[k];
+    size_t other = e->pairs.twin[k - e->first];
+    if (other < k) return; /* done */
+    declare(d, 'r', k);
+    clsi_text_printf(d->out, "%s(", clsi_pair_name(in));
+    append_register(d->out, e, in->a, 1);
+    clsi_text_append(d->out, ", ");
+    append_register(d->out, e, e->p->code[other].a, 1);
+    if (in->code == CLSI_POW) clsi_text_append(d->out, ", ");
+    if (in->code == CLSI_POW) append_register(d->out, e, in->b, 1);
+    clsi_text_append(d->out, ", &second)");
+    declare(d, 'r', other);
+    clsi_text_append(d->out, "second");
+}
+
 /* Before, between and after the operands; the middle is written only when there are two. */
 static void append_expression(clsi_text *out, const piece *e, size_t k) {
     const clsi_instruction *in = &e->p->code[k];
@@ -426,6 +450,10 @@ static void append_instruction(declaration *d, const piece *e, size_t k) {
     if (in->code == CLSI_FIELD) {
         if (in->take->n) declared(d);
         append_calls(d->out, e, in->take->first, in->take->n);
+    }
+    if (has_twin(e, k)) {
+        append_twins(d, e, k);
+        return;
     }
     declare(d, 'r', k);
     append_expression(d->out, e, k);
@@ -513,10 +541,12 @@ static void append_outputs(clsi_text *out, const piece *e) {
     }
 }
 
-static void append_piece(clsi_text *out, const piece *e) {
+static void append_piece(clsi_text *out, piece *e) {
     const cls_program *p = e->p;
     mark(e);
+    if (e->two && !clsi_find_twins(p, e->first, e->last, e->live, &e->pairs)) out->failed = 1;
     choose_inline(e);
+    if (e->pairs.twin) clsi_text_append(out, "  double second;\n");
     if (p->n_takes && e->slot)
         clsi_text_printf(out, "  double *room = keep + %zu;\n  (void)room;\n", e->n_slots);
     append_constants(out, e);
@@ -527,16 +557,18 @@ static void append_piece(clsi_text *out, const piece *e) {
             declared(&d);
             append_calls(out, e, p->early_calls, p->n_early_calls);
         }
-        if (k < e->last) append_instruction(&d, e, k);
+        if (k < e->last)
+            append_instruction(&d, e, e->pairs.twin ? e->pairs.order[k - e->first] : k);
     }
     declared(&d);
     for (size_t k = e->first; k < e->last; k++)
         if (is_stored(e, k)) clsi_text_printf(out, "  keep[%u] = r%zu;\n", (unsigned)e->slot[k], k);
     append_outputs(out, e);
     clsi_text_append(out, "}\n");
+    clsi_twins_clear(&e->pairs);
 }
 
-static void append_body(clsi_text *out, const char *name, const piece *e) {
+static void append_body(clsi_text *out, const char *name, piece *e) {
     /* a prototype first: no warning about a missing one, and a line to copy into a header */
     clsi_text_printf(out, "void %s(const double *in, double *out);\n\n", name);
     clsi_text_printf(out, "void %s(const double *in, double *out) {\n", name);
@@ -568,8 +600,8 @@ cls_status cls_program_emit_c(const cls_program *p, const char *name, char **out
 
 /* ---- pieces of a larger file (src/export) ---- */
 
-cls_status clsi_program_emit_function(const cls_program *p, const char *name, clsi_text *out,
-                                      cls_error *error) {
+cls_status clsi_program_emit_function(const cls_program *p, const char *name, int two,
+                                      clsi_text *out, cls_error *error) {
     if (clsi_program_loops_room(p)) {
         clsi_emit_loops(p, name, out);
         return out->failed ? clsi_no_memory(error) : CLS_OK;
@@ -577,6 +609,7 @@ cls_status clsi_program_emit_function(const cls_program *p, const char *name, cl
     piece e = whole(p);
     if (!e.need) return clsi_no_memory(error);
     e.name = name;
+    e.two = two;
     append_tables(out, &e);
     clsi_text_printf(out, "static void %s(const double *in, double *room, double *out) {\n", name);
     clsi_text_append(out, p->n_takes ? "" : "  (void)room;\n");
@@ -636,8 +669,8 @@ static void append_kept(clsi_text *out, const char *name, piece *e) {
 }
 
 cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
-                                    const unsigned char *also, uint32_t *slots, clsi_text *out,
-                                    size_t *n_kept, cls_error *error) {
+                                    const unsigned char *also, int two, uint32_t *slots,
+                                    clsi_text *out, size_t *n_kept, cls_error *error) {
     static const char *const stages[CLSI_STAGES] = {"_early", "_first", "_rest"};
     if ((*n_kept = clsi_program_loops_room(p))) {
         clsi_emit_loops_staged(p, name, out);
@@ -662,6 +695,7 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
         piece e = piece_of(p, s, slot, &room);
         e.n_slots = n_slots;
         e.partner = partner;
+        e.two = two;
         e.known =
             s == CLSI_STAGE_REST && !p->n_takes ? known : NULL; /* passes of fields are all run */
         snprintf(full, sizeof full, "%s%s", name, stages[s]);
@@ -675,13 +709,14 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
     return !whole_room || out->failed ? clsi_no_memory(error) : CLS_OK;
 }
 
-cls_status clsi_program_emit_known(const cls_program *p, int stage, const char *name,
+cls_status clsi_program_emit_known(const cls_program *p, int stage, const char *name, int two,
                                    const uint32_t *slot, const uint32_t *known, clsi_text *out,
                                    cls_error *error) {
     piece room = {.p = p};
     if (!make_room(&room)) return clsi_no_memory(error);
     piece e = piece_of(p, stage, slot, &room);
     e.known = known;
+    e.two = two;
     append_kept(out, name, &e);
     clsi_text_append(out, "\n");
     free(room.need);

@@ -35,5 +35,7 @@ double clsi_power_from(const double *of, int i, int j, double a, double b, doubl
 
 /* The text of elementary.inc and kernels.inc (embedded by CMake). */
 extern const char clsi_kernels_text[];
+/* Of pairs.inc. */
+extern const char clsi_pairs_text[];
 
 #endif

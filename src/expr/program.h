@@ -230,18 +230,18 @@ void clsi_programs_used(size_t n, const cls_program *const *programs, clsi_progr
 /* Numbers that a program needs to be written as loops (emit_loops.c); 0: it is written as statements. */
 size_t clsi_program_loops_room(const cls_program *p);
 /* static void name(const double *in, double *room, double *out); `room` has n_state numbers, or those of
- * the loops */
-cls_status clsi_program_emit_function(const cls_program *p, const char *name, clsi_text *out,
-                                      cls_error *error);
+ * the loops. two, here and below: functions two at a time, by the text of pairs.inc. */
+cls_status clsi_program_emit_function(const cls_program *p, const char *name, int two,
+                                      clsi_text *out, cls_error *error);
 /* static void name_early(in, keep, out), name_first, name_rest: as clsi_program_early and so on;
  * `keep` has n_kept numbers, results of one that another reads, and those of `also` (may be NULL). Inputs
  * are read by all. Where they are kept goes to slots (n_instructions, may be NULL). */
 cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
-                                    const unsigned char *also, uint32_t *slots, clsi_text *out,
-                                    size_t *n_kept, cls_error *error);
+                                    const unsigned char *also, int two, uint32_t *slots,
+                                    clsi_text *out, size_t *n_kept, cls_error *error);
 /* static void name(in, keep, out): a stage, or the whole program (CLSI_STAGES), of which another program has
  * kept the results `known` already; what `slot` says is kept from here. */
-cls_status clsi_program_emit_known(const cls_program *p, int stage, const char *name,
+cls_status clsi_program_emit_known(const cls_program *p, int stage, const char *name, int two,
                                    const uint32_t *slot, const uint32_t *known, clsi_text *out,
                                    cls_error *error);
 /* What two programs have in common (shared.c): of the first n instructions of b the register of a that has the

@@ -63,7 +63,7 @@ cls_status clsi_noisy_dropped(clsi_noisy *k, clsi_dropped *out) {
     for (size_t i = 0; i < k->multiple->n_pieces; i++)
         rows += k->multiple->piece[i].n * k->data->ny;
     if (status == CLS_OK) {
-        clsi_terms_prices(k->all, rows, price);
+        clsi_noisy_prices(k, rows, price);
         clsi_terms_parents(k->all, P, parent);
         for (size_t j = 0; j < P; j++) open[j] = (unsigned char)is_candidate(k, P, parent, j);
         clsi_terms_choice c = {.P = P,
@@ -76,6 +76,7 @@ cls_status clsi_noisy_dropped(clsi_noisy *k, clsi_dropped *out) {
         *out = (clsi_dropped){.stride = P, .all = k->all};
         status = clsi_terms_neighbours(&c, k->keep, open, ADDED, memory, &out->n, &out->direction,
                                        k->w->error);
+        if (status == CLS_OK) status = clsi_noisy_constants(k, S, memory, out);
     }
     free(S);
     free(parent);

@@ -431,8 +431,11 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
     omp_set_num_threads(threads);
     info->seconds = clsi_now() - w.started;
     clsi_learner_forget(&w);
-    for (size_t i = 0; w.natural && i < o.n_unknown; i++) free(w.natural[i]);
-    free(w.natural);
+    for (size_t k = 0; k < w.n_specs; k++) {
+        for (size_t i = 0; i < o.n_unknown; i++) free(w.specs[k][i]);
+        free(w.specs[k]);
+    }
+    free(w.specs);
     clsi_points_free(&w.points);
     json_decref(w.split);
     json_decref(w.spread);

@@ -34,10 +34,11 @@ typedef struct clsi_learner {
     clsi_residual *residual;
     clsi_anchors *anchors;
     double *theta;
-    char **natural;     /* (parts of the options) terms that were tried (natural.c), or NULL */
-    int draft;          /* a choice is being made: outliers have their weights at the end */
-    double gain;        /* of what was chosen, by the usual error in validation */
-    int staged;         /* energies, then what exchanges heat: two solves (stages.c) */
+    size_t n_specs;
+    char ***specs; /* (n_specs, parts of the options) terms that were tried (noisy_natural.c) */
+    int draft;     /* a choice is being made: outliers have their weights at the end */
+    double gain;   /* of what was chosen, by the usual error in validation */
+    int staged;    /* energies, then what exchanges heat: two solves (stages.c) */
     int started_affine; /* theta was solved for by a rule that is affine, before iterations */
     const char *taken;  /* the loss that was taken where nobody asked for one; NULL: the residual */
     double *begin; /* what the fit of the residual left, for the fits after it: see clsi_begin */

@@ -15,16 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_VARIABLES = 6, MOST_PLACES = 4, DEGREE = 4, ALONE_DEGREE = 8 };
+enum { MOST_VARIABLES = CLSI_LAW_VARIABLES, MOST_PLACES = 4, DEGREE = 4, ALONE_DEGREE = 8 };
 static const double TURNS = 0.3, FAR = 50; /* what a cosine needs to be seen; what no angle is */
 
-typedef enum { PLACE, MOVING, HEAT, ENTROPY } variable_kind;
-
-typedef struct variable {
-    const char *name;
-    variable_kind kind;
-    double low, high;
-} variable;
+typedef clsi_law_variable variable;
 
 typedef struct list {
     clsi_text text;
@@ -56,10 +50,10 @@ static void set_range(variable *v, const clsi_points *p, size_t k) {
     }
 }
 
-static variable_kind kind_of(const cls_system *s, size_t k) {
-    if (s->ode || k < s->nq) return PLACE;
-    if (k < s->nq + s->n) return MOVING;
-    return s->formalism == CLS_THERMAL_LAGRANGIAN ? HEAT : ENTROPY;
+static clsi_law_kind kind_of(const cls_system *s, size_t k) {
+    if (s->ode || k < s->nq) return CLSI_LAW_PLACE;
+    if (k < s->nq + s->n) return CLSI_LAW_MOVING;
+    return s->formalism == CLS_THERMAL_LAGRANGIAN ? CLSI_LAW_HEAT : CLSI_LAW_ENTROPY;
 }
 
 /* Of all places that the part has, among the states. */
@@ -69,7 +63,7 @@ static void set_distances(const clsi_unknowns *us, const clsi_points *p, list *l
         double sum = 0;
         for (size_t k = 0; k < p->nz; k++)
             for (size_t j = 0; j < l->d; j++)
-                if (l->v[j].kind == PLACE &&
+                if (l->v[j].kind == CLSI_LAW_PLACE &&
                     strcmp(l->v[j].name, clsi_point_name(us->system, k)) == 0)
                     sum += p->z[k * p->n + i] * p->z[k * p->n + i];
         l->nearest = fmin(l->nearest, sum);
@@ -86,14 +80,14 @@ static int find_variables(const clsi_unknowns *us, const clsi_unknown *u, const 
     int potential = s->formalism == CLS_HAMILTONIAN && u->kind == CLSI_PART_LET;
     for (size_t i = 0; i < part->d && part->use; i++) {
         if (l->d == MOST_VARIABLES) return 0;
-        l->v[l->d++] = (variable){part->input[i], PLACE, part->low[i], part->high[i]};
+        l->v[l->d++] = (variable){part->input[i], CLSI_LAW_PLACE, part->low[i], part->high[i]};
     }
     for (size_t k = 0; k < p->nz && !part->use; k++) {
         variable v = {.name = clsi_point_name(s, k), .kind = kind_of(s, k)};
         int used = 0;
         for (size_t i = 0; i < part->d; i++) used |= mentions(part->input[i], v.name);
-        if (!used || (l->still && v.kind != PLACE)) continue;
-        if (l->d == MOST_VARIABLES || (potential && v.kind == MOVING)) return 0;
+        if (!used || (l->still && v.kind != CLSI_LAW_PLACE)) continue;
+        if (l->d == MOST_VARIABLES || (potential && v.kind == CLSI_LAW_MOVING)) return 0;
         set_range(&v, p, k);
         l->v[l->d++] = v;
     }
@@ -131,7 +125,7 @@ static void add_degree(list *l, int degree) {
     power[0] = degree;
     for (;;) {
         int moving = 0;
-        for (size_t i = 0; i < l->d; i++) moving += l->v[i].kind == MOVING ? power[i] : 0;
+        for (size_t i = 0; i < l->d; i++) moving += l->v[i].kind == CLSI_LAW_MOVING ? power[i] : 0;
         if (moving % 2 == 0) add_monomial(l, power);
         /* the next one in the order x^2, x*y, y^2 */
         size_t i = l->d - 1;
@@ -148,14 +142,14 @@ static void add_specials(list *l) {
     size_t places = 0;
     for (size_t i = 0; i < l->d; i++) {
         const variable *v = &l->v[i];
-        places += v->kind == PLACE;
-        if (v->kind == PLACE && v->high - v->low > TURNS && v->high - v->low < FAR) {
+        places += v->kind == CLSI_LAW_PLACE;
+        if (v->kind == CLSI_LAW_PLACE && v->high - v->low > TURNS && v->high - v->low < FAR) {
             add(l, "cos(%s)", v->name, NULL);
             add(l, "sin(%s)", v->name, NULL);
         }
-        if (v->kind == ENTROPY && fmax(fabs(v->low), fabs(v->high)) < FAR)
+        if (v->kind == CLSI_LAW_ENTROPY && fmax(fabs(v->low), fabs(v->high)) < FAR)
             add(l, "exp(%s)", v->name, NULL);
-        if (v->kind == MOVING || v->kind == ENTROPY || !(v->low > 0)) continue;
+        if (v->kind == CLSI_LAW_MOVING || v->kind == CLSI_LAW_ENTROPY || !(v->low > 0)) continue;
         add(l, "log(%s)", v->name, NULL);
         add(l, "%s*log(%s)", v->name, v->name);
         add(l, "1/%s", v->name, NULL);
@@ -163,9 +157,11 @@ static void add_specials(list *l) {
     for (size_t i = 0; i < l->d; i++)
         for (size_t j = 0; j < l->d; j++) {
             const variable *v = &l->v[i], *w = &l->v[j];
-            if (i != j && v->kind == HEAT && w->kind != MOVING && w->low > 0)
+            if (i != j && v->kind == CLSI_LAW_HEAT && w->kind != CLSI_LAW_MOVING && w->low > 0)
                 add(l, "%s*log(%s)", v->name, w->name);
-            if (i >= j || v->kind != PLACE || w->kind != PLACE || places > MOST_PLACES) continue;
+            if (i >= j || v->kind != CLSI_LAW_PLACE || w->kind != CLSI_LAW_PLACE ||
+                places > MOST_PLACES)
+                continue;
             add(l, "(%s - %s)^2", v->name, w->name);
             add(l, "cos(%s - %s)", v->name, w->name);
             add(l, "(%s - %s)^3", v->name, w->name);
@@ -180,7 +176,7 @@ static void add_distances(list *l) {
     clsi_text sum = {0};
     size_t places = 0;
     for (size_t i = 0; i < l->d; i++)
-        if (l->v[i].kind == PLACE)
+        if (l->v[i].kind == CLSI_LAW_PLACE)
             clsi_text_printf(&sum, "%s%s^2", places++ ? " + " : "(", l->v[i].name);
     clsi_text_append(&sum, ")");
     int away = l->nearest > NEAR * NEAR * l->farthest;
@@ -195,21 +191,35 @@ static void add_high_powers(list *l) {
         for (size_t i = 0; i < l->d; i++) {
             int power[MOST_VARIABLES] = {0};
             power[i] = degree;
-            if (l->v[i].kind != MOVING || degree % 2 == 0) add_monomial(l, power);
+            if (l->v[i].kind != CLSI_LAW_MOVING || degree % 2 == 0) add_monomial(l, power);
         }
+}
+
+/* 0: not for this part. */
+static int begin_list(const clsi_unknowns *us, size_t i, const clsi_points *p, int still, list *l) {
+    const clsi_unknown *u = &us->list[i];
+    l->still = still && u->kind == CLSI_PART_LET && clsi_is_energy(u);
+    for (size_t k = 0; k < us->system->n_unknown; k++) /* somebody said what it is a function of */
+        if (strcmp(us->system->unknown[k], u->learned.part) == 0 && us->system->unknown_of[k])
+            return 0;
+    return !u->nonlinear && !u->learned.exponential && !(u->learned.trunk > 0) &&
+           find_variables(us, u, p, l);
+}
+
+size_t clsi_law_variables(const clsi_unknowns *us, size_t i, const clsi_points *p, int still,
+                          clsi_law_variable *out) {
+    list l = {0};
+    if (!begin_list(us, i, p, still, &l)) return 0;
+    memcpy(out, l.v, l.d * sizeof *out);
+    return l.d;
 }
 
 cls_status clsi_natural_terms(const clsi_unknowns *us, size_t i, const clsi_points *p, int still,
                               size_t most, char **spec, cls_error *error) {
     const clsi_unknown *u = &us->list[i];
-    list l = {.most = most, .still = still && u->kind == CLSI_PART_LET && clsi_is_energy(u)};
+    list l = {.most = most};
     *spec = NULL;
-    for (size_t k = 0; k < us->system->n_unknown; k++) /* somebody said what it is a function of */
-        if (strcmp(us->system->unknown[k], u->learned.part) == 0 && us->system->unknown_of[k])
-            return CLS_OK;
-    if (u->nonlinear || u->learned.exponential || u->learned.trunk > 0 ||
-        !find_variables(us, u, p, &l))
-        return CLS_OK;
+    if (!begin_list(us, i, p, still, &l)) return CLS_OK;
     clsi_text_append(&l.text, "terms(");
     const unsigned char *first = clsi_field_powers(u->learned.field, 0);
     int constant = first != NULL;

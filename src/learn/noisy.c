@@ -11,8 +11,8 @@
  *     coefficients being its parameters;
  *  4. terms added and dropped by Bayes' criterion, from the information of that very fit over the
  *     whole dictionary (terms.c); back to 3 until nothing changes;
- *  5. the same in the terms that laws are written in, where these explain as much with less
- *     (noisy_natural.c);
+ *  5. the same in the terms that laws are written in, and in terms with constants inside, where these
+ *     explain as much with less (noisy_natural.c, noisy_shapes.c);
  *  6. scores on trajectories that were kept back, then a last fit to everything.
  *
  * The noise decides how many terms there are: a term has to explain more than noise would.
@@ -363,8 +363,7 @@ static cls_status use_all_rows(clsi_noisy *k) {
         k->data->n_training += g->end - g->first - g->train;
         g->train = g->end - g->first;
     }
-    if (!kept) return CLS_OK;
-    return clsi_noisy_fit(k, k->recipe.window, 1);
+    return kept ? clsi_noisy_last(k) : CLS_OK;
 }
 
 /* Beside what knows nothing: the same system without the unknown parts, the parameters as in the file. */
@@ -508,6 +507,7 @@ cls_status clsi_learner_fit_noisy(clsi_learner *w, size_t n_tables, const cls_ta
     cls_system_free(&k.open);
     cls_system_free(&k.whole_open);
     cls_system_free(&k.built);
+    clsi_noisy_free_library(&k);
     clsi_unknowns_free(&k.all);
     clsi_recording_free(&k.data);
     for (size_t i = 0; k.tables && i < n_tables; i++) cls_table_free(&k.tables[i]);

@@ -3,7 +3,8 @@
  *   noisy.c         what is to be done, in order
  *   noisy_data.c    the data, and why they are taken so
  *   noisy_terms.c   the dictionary, the terms that are kept, the choice of others
- *   noisy_natural.c the same in terms of natural.c, where the data prefer them
+ *   noisy_natural.c the same in other terms, where the data prefer them: those of natural.c,
+ *   noisy_shapes.c  and those with constants inside
  *   dropped.c       what the choice leaves open */
 #ifndef CLSI_LEARN_NOISY_H
 #define CLSI_LEARN_NOISY_H
@@ -40,10 +41,13 @@ typedef struct clsi_noisy {
     cls_learn_report *report;
     double until;
     int unseen;
-    int natural;   /* the dictionary is that of natural.c */
-    int declined;  /* a large basis was asked for: this is not for it */
-    int implicit;  /* explicit steps failed */
-    int prune;     /* a last choice: prices contain the memory of the residuals */
+    char **specs; /* (parts of the options) of the dictionary, NULL: polynomials; the learner's */
+    size_t n_shaped;              /* parts that are terms with constants inside (shapes.h), */
+    struct clsi_shaped *shaped;   /* with these constants; NULL: none */
+    struct clsi_shapes **library; /* (parts) what these are made of; NULL: not asked for */
+    int declined;                 /* a large basis was asked for: this is not for it */
+    int implicit;                 /* explicit steps failed */
+    int prune;                    /* a last choice: prices contain the memory of the residuals */
     double *noise; /* (ny) what the shortest windows leave; longer ones leave misfit as well */
 } clsi_noisy;
 
@@ -82,6 +86,9 @@ cls_status clsi_noisy_set_up(clsi_noisy *k);
 /* Information S (P + Q, P + Q) and gradient g over the dictionary, at the windows and scales of the fit; with
  * `along` the scores' variances along directions as well. */
 cls_status clsi_noisy_inform(clsi_noisy *k, double *S, double *g, clsi_along *along);
+/* The same with scales no larger than the noise, and where a multiple of everything is free with that held: what
+ * terms are chosen by. */
+cls_status clsi_noisy_quadratic(clsi_noisy *k, double *S, double *g);
 /* Which terms there should be, near the fit that there is; `move`: with their coefficients. */
 cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed);
 
@@ -89,6 +96,50 @@ cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed);
 
 /* The fit in other terms where they explain as much with less. */
 cls_status clsi_noisy_prefer(clsi_noisy *k);
+/* A table of specs, one for each part of the options; the learner has it, and frees its texts. */
+char **clsi_noisy_specs(clsi_learner *w, cls_error *error);
+/* What belongs to a dictionary, from one to the other. */
+void clsi_noisy_swap(clsi_noisy *a, clsi_noisy *b);
+void clsi_noisy_free_dictionary(clsi_noisy *k);
+
+/* ---- noisy_shapes.c ---- */
+
+/* Sums of terms with constants inside that the fit in polynomials looks like, into k->library and found (parts,
+ * CLSI_SHAPE_SETS), count (parts) of them; `named` is the dictionary of natural.c. */
+struct clsi_shape_set;
+cls_status clsi_noisy_look(clsi_noisy *k, const clsi_noisy *named, struct clsi_shape_set *found,
+                           size_t *count);
+/* Fits that are compared: by their sum of squares in units of the same noise, and what their terms cost. */
+typedef struct clsi_contest {
+    double *sigma; /* (ny) */
+    double cost;   /* of the fit that there is */
+    size_t rows, window;
+} clsi_contest;
+/* The sum of squares (Huber's) in units of sigma, and what the terms cost; rows: how many there were. */
+cls_status clsi_noisy_describe(clsi_noisy *k, const double *sigma, double *cost, size_t *rows);
+/* A fit in sums of this rank; CLS_NUMERIC also where it will not be the better one. *swapped: `other`, which is empty, has the dictionary of k then. */
+cls_status clsi_noisy_shape(clsi_noisy *k, clsi_noisy *other, const struct clsi_shape_set *found,
+                            const size_t *count, size_t which, const clsi_contest *c, int *swapped);
+/* A last fit; constants inside of terms move with the coefficients. */
+cls_status clsi_noisy_last(clsi_noisy *k);
+void clsi_noisy_free_library(clsi_noisy *k);
+/* What terms cost (terms.c), those with constants inside included. */
+void clsi_noisy_prices(const clsi_noisy *k, size_t rows, double *price);
+/* What the constants inside may be off moves the functions as well: further directions, and a note. S (P + Q, P +
+ * Q): information at the fit; memory: of the noise. */
+cls_status clsi_noisy_constants(clsi_noisy *k, const double *S, double memory, clsi_dropped *out);
+
+/* What a part depends on. */
+enum { CLSI_LAW_VARIABLES = 6 };
+typedef enum { CLSI_LAW_PLACE, CLSI_LAW_MOVING, CLSI_LAW_HEAT, CLSI_LAW_ENTROPY } clsi_law_kind;
+typedef struct clsi_law_variable {
+    const char *name;
+    clsi_law_kind kind;
+    double low, high;
+} clsi_law_variable;
+/* Those of part i, `still`: positions alone; their number, 0: it depends on others as well, or on too many. */
+size_t clsi_law_variables(const clsi_unknowns *us, size_t i, const clsi_points *p, int still,
+                          clsi_law_variable *out);
 /* "terms(...)" for part i, at most so many, `still`: of positions alone; NULL: there are none for it. */
 cls_status clsi_natural_terms(const clsi_unknowns *us, size_t i, const clsi_points *p, int still,
                               size_t most, char **spec, cls_error *error);

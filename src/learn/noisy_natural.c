@@ -7,7 +7,7 @@
  * between the two fits. Where the other terms lose, cannot be simulated or cannot be told apart, the
  * polynomials stay: it costs about as much time as the fit before it. */
 #include "base/base.h"
-#include "learn/noisy.h"
+#include "learn/shapes.h"
 #include "learn/terms.h"
 #include <math.h>
 #include <stdlib.h>
@@ -23,8 +23,7 @@ static const double HUBER = 2, CLEAR = 1e-11; /* singular values below are what 
         (b) = swapped;                                                                             \
     } while (0)
 
-/* What belongs to a dictionary. */
-static void swap_dictionaries(clsi_noisy *a, clsi_noisy *b) {
+void clsi_noisy_swap(clsi_noisy *a, clsi_noisy *b) {
     SWAP(clsi_unknowns *, a->all, b->all);
     SWAP(size_t, a->P, b->P);
     SWAP(unsigned char *, a->keep, b->keep);
@@ -40,47 +39,57 @@ static void swap_dictionaries(clsi_noisy *a, clsi_noisy *b) {
     SWAP(double *, a->own_high, b->own_high);
     SWAP(clsi_multiple *, a->whole, b->whole);
     SWAP(cls_system *, a->whole_open, b->whole_open);
-    SWAP(int, a->natural, b->natural);
+    SWAP(char **, a->specs, b->specs);
+    SWAP(size_t, a->n_shaped, b->n_shaped);
+    SWAP(struct clsi_shaped *, a->shaped, b->shaped);
 }
 
-static void free_dictionary(clsi_noisy *k) {
+void clsi_noisy_free_dictionary(clsi_noisy *k) {
     clsi_multiple_free(&k->whole);
     cls_system_free(&k->whole_open);
     clsi_unknowns_free(&k->all);
     free(k->keep);
     free(k->part);
     free(k->full);
+    free(k->shaped);
+}
+
+char **clsi_noisy_specs(clsi_learner *w, cls_error *error) {
+    char ***specs = clsi_realloc(w->specs, (w->n_specs + 1) * sizeof *specs);
+    char **table = specs ? clsi_calloc(w->o->n_unknown + 1, sizeof *table) : NULL;
+    if (specs) w->specs = specs;
+    if (!table) (void)clsi_no_memory(error);
+    if (table) w->specs[w->n_specs++] = table;
+    return table;
 }
 
 /* ---- what is to be compared ---- */
 
 /* Specs of the other dictionary, one for each part of the options; 0 in *any: there is nothing to gain, or
  * no other terms. */
-static cls_status find_specs(clsi_noisy *k, int *any) {
+static cls_status find_specs(clsi_noisy *k, char ***out, int *any) {
     clsi_learner *w = k->w;
     size_t left = MOST_TERMS;
     cls_status status = CLS_OK;
     *any = 0;
-    w->natural = clsi_calloc(w->o->n_unknown + 1, sizeof *w->natural);
-    if (!w->natural) return clsi_no_memory(w->error);
+    char **specs = *out = clsi_noisy_specs(w, w->error);
+    if (!specs) return CLS_MEMORY;
     for (size_t i = 0; i < k->all->n && status == CLS_OK; i = clsi_group_end(k->all, i)) {
         const clsi_learned *l = &k->all->list[i].learned;
         size_t part = 0, kept = 0, most = left < MOST_OF_PART ? left : MOST_OF_PART;
         while (strcmp(w->o->unknown[part], l->part) != 0) part++;
         for (size_t p = 0; p < l->field->n_parameters; p++) kept += k->keep[l->offset + p];
-        if (kept < 2 || !clsi_terms_free(k->all, i) || w->natural[part]) continue;
+        if (kept < 2 || !clsi_terms_free(k->all, i) || specs[part]) continue;
         /* a friction on several momenta has many fields: they would be as many dictionaries */
         if (clsi_field_count(w->system, l->part, k->all->list[i].kind, NULL) > 1) continue;
-        status =
-            clsi_natural_terms(k->all, i, w->points, k->still, most, &w->natural[part], w->error);
-        for (const char *c = w->natural[part]; c && *c && left; c++) left -= *c == ';';
-        *any |= w->natural[part] != NULL;
+        status = clsi_natural_terms(k->all, i, w->points, k->still, most, &specs[part], w->error);
+        for (const char *c = specs[part]; c && *c && left; c++) left -= *c == ';';
+        *any |= specs[part] != NULL;
     }
     return status;
 }
 
-/* The sum of squares (Huber's) in units of sigma, and what the terms cost; rows: how many there were. */
-static cls_status describe(clsi_noisy *k, const double *sigma, double *cost, size_t *rows) {
+cls_status clsi_noisy_describe(clsi_noisy *k, const double *sigma, double *cost, size_t *rows) {
     const clsi_multiple *m = k->multiple;
     double *list = clsi_calloc(m->data->n + k->P + 1, sizeof *list), *price = list + m->data->n;
     if (!list) return clsi_no_memory(k->w->error);
@@ -96,7 +105,7 @@ static cls_status describe(clsi_noisy *k, const double *sigma, double *cost, siz
                 *cost += r <= HUBER ? r * r : HUBER * (2 * r - HUBER);
             }
         }
-        clsi_terms_prices(k->all, *rows, price);
+        clsi_noisy_prices(k, *rows, price);
         for (size_t p = 0; p < k->P; p++)
             if (k->keep[p]) *cost += price[p];
     }
@@ -214,43 +223,86 @@ static void tell(clsi_noisy *k, size_t polynomials) {
     clsi_text_append(&k->recipe.notes, "\n");
 }
 
+/* Back to the fit in the dictionary of `before`. */
+static cls_status go_back(clsi_noisy *k, clsi_noisy *before, size_t window) {
+    clsi_noisy_swap(k, before);
+    cls_status status = clsi_noisy_take_terms(k);
+    k->multiple->n_pieces = 0;
+    if (status == CLS_OK) status = clsi_noisy_set_up(k);
+    return status == CLS_OK ? clsi_noisy_fit(k, window, 1) : status;
+}
+
+/* k has been fitted in another dictionary than `before`, or could not be: the one that costs less stays. */
+static cls_status decide(clsi_noisy *k, clsi_noisy *before, cls_status fitted, clsi_contest *c,
+                         int *taken) {
+    double cost = INFINITY;
+    size_t rows = 0;
+    cls_status status = fitted == CLS_OK ? clsi_noisy_describe(k, c->sigma, &cost, &rows) : fitted;
+    if (status == CLS_NUMERIC || status == CLS_DATA) status = CLS_OK, cost = INFINITY;
+    *taken = status == CLS_OK && cost < c->cost && rows == c->rows;
+    if (*taken)
+        c->cost = cost;
+    else if (status == CLS_OK)
+        status = go_back(k, before, c->window);
+    return status;
+}
+
+/* The terms of natural.c; `named` has their dictionary, and gets the one that is not taken. */
+static cls_status prefer_natural(clsi_noisy *k, clsi_noisy *named, clsi_contest *c) {
+    named->still &= k->still;
+    clsi_noisy_swap(k, named); /* named has the polynomials */
+    cls_status status = fit_other(k, named);
+    int taken;
+    return status == CLS_MEMORY ? status : decide(k, named, status, c, &taken);
+}
+
+/* Sums with constants inside, the best ones first, until one is taken. */
+static cls_status prefer_shapes(clsi_noisy *k, const clsi_shape_set *found, const size_t *count,
+                                clsi_contest *c) {
+    cls_status status = CLS_OK;
+    int taken = 0;
+    for (size_t which = 0; which < CLSI_SHAPE_SETS && status == CLS_OK && !taken; which++) {
+        clsi_noisy other = *k;
+        int swapped = 0;
+        other.all = NULL, other.keep = NULL, other.part = NULL, other.full = NULL;
+        other.whole = NULL, other.whole_open = NULL, other.shaped = NULL, other.n_shaped = 0;
+        status = clsi_noisy_shape(k, &other, found, count, which, c, &swapped);
+        if (status != CLS_MEMORY && swapped)
+            status = decide(k, &other, status, c, &taken);
+        else if (status != CLS_MEMORY)
+            status = CLS_OK; /* there is none, or it is not finite at the data */
+        clsi_noisy_free_dictionary(&other);
+    }
+    return status;
+}
+
 cls_status clsi_noisy_prefer(clsi_noisy *k) {
     clsi_learner *w = k->w;
     clsi_noisy other = *k;
-    size_t ny = k->data->ny, rows, own_rows, polynomials = w->unknowns->n_theta;
-    size_t window = k->recipe.window;
-    double *sigma = clsi_calloc(ny + 1, sizeof *sigma), cost = INFINITY, own = INFINITY;
+    size_t parts = k->all->n, polynomials = w->unknowns->n_theta;
+    clsi_contest c = {.cost = INFINITY, .window = k->recipe.window};
     int any = 0;
-    cls_status status = sigma ? find_specs(k, &any) : clsi_no_memory(w->error);
-    if (status != CLS_OK || !any) {
-        free(sigma);
-        return status;
-    }
-    memcpy(sigma, k->multiple->sigma, ny * sizeof *sigma);
-    status = describe(k, sigma, &own, &own_rows);
+    clsi_shape_set *found = clsi_calloc(parts * CLSI_SHAPE_SETS + 1, sizeof *found);
+    size_t *count = clsi_calloc(parts + 1, sizeof *count);
+    c.sigma = clsi_calloc(k->data->ny + 1, sizeof *c.sigma);
     other.all = NULL, other.keep = NULL, other.part = NULL, other.full = NULL;
     other.whole = NULL, other.whole_open = NULL;
-    other.natural = 1;
-    if (status == CLS_OK) status = clsi_noisy_room(&other, k->all->choices.halved);
-    if (status == CLS_OK) {
-        other.still &= k->still;
-        swap_dictionaries(k, &other); /* other has the polynomials */
-        status = fit_other(k, &other);
-        if (status == CLS_OK) status = describe(k, sigma, &cost, &rows);
-        if (status == CLS_NUMERIC || status == CLS_DATA) status = CLS_OK;
-        if (status == CLS_OK && cost < own && rows == own_rows) {
-            tell(k, polynomials);
-        } else if (status == CLS_OK) {
-            swap_dictionaries(k, &other);
-            status = clsi_noisy_take_terms(k);
-            k->multiple->n_pieces = 0;
-            if (status == CLS_OK) status = clsi_noisy_set_up(k);
-            if (status == CLS_OK) status = clsi_noisy_fit(k, window, 1);
-        }
-    } else if (status == CLS_DATA)
-        status = CLS_OK; /* a term that is not finite at the data */
-    if (status == CLS_OK && w->error) w->error->message[0] = '\0'; /* an answer, not a mistake */
-    free_dictionary(&other);
-    free(sigma);
+    cls_status status =
+        c.sigma && found && count ? find_specs(k, &other.specs, &any) : clsi_no_memory(w->error);
+    if (status == CLS_OK && any) {
+        memcpy(c.sigma, k->multiple->sigma, k->data->ny * sizeof *c.sigma);
+        status = clsi_noisy_describe(k, c.sigma, &c.cost, &c.rows);
+        if (status == CLS_OK) status = clsi_noisy_room(&other, k->all->choices.halved);
+        if (status == CLS_OK) status = clsi_noisy_look(k, &other, found, count);
+        if (status == CLS_OK) status = prefer_natural(k, &other, &c);
+        if (status == CLS_OK) status = prefer_shapes(k, found, count, &c);
+        if (status == CLS_DATA) status = CLS_OK; /* a term that is not finite at the data */
+        if (status == CLS_OK && k->specs) tell(k, polynomials);
+        if (status == CLS_OK && w->error) w->error->message[0] = '\0'; /* an answer, no mistake */
+        clsi_noisy_free_dictionary(&other);
+    }
+    free(found);
+    free(count);
+    free(c.sigma);
     return status;
 }

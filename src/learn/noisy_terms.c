@@ -13,7 +13,7 @@ enum { MOST_HALVES = 10, MOST_TERMS = 150, MOST_LOCKED = 40 };
 
 static cls_status make_unknowns(clsi_noisy *k, size_t halved, clsi_unknowns **out) {
     const clsi_learner *w = k->w;
-    clsi_choices choices = {.halved = halved, .natural = k->natural ? w->natural : NULL};
+    clsi_choices choices = {.halved = halved, .natural = k->specs};
     cls_status status =
         clsi_unknowns_create_small(w->system, w->set, w->o, w->points, &choices, out, w->error);
     if (status == CLS_OK && w->open) {
@@ -283,6 +283,12 @@ static cls_status inform_pruned(clsi_noisy *k, size_t P, double *S, double *g, d
     return status;
 }
 
+cls_status clsi_noisy_quadratic(clsi_noisy *k, double *S, double *g) {
+    cls_status status = inform(k, S, g);
+    if (status == CLS_OK && k->w->info->normalised) hold_scale(k, S);
+    return status;
+}
+
 cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed) {
     size_t P = k->P + k->Q, moves = 0, rows = 0;
     double *S = clsi_calloc(P * P + 3 * P + 1, sizeof *S), *g = S + P * P, *found = g + P;
@@ -292,10 +298,10 @@ cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed) {
     for (size_t i = 0; i < k->multiple->n_pieces; i++)
         rows += k->multiple->piece[i].n * k->data->ny;
     if (status == CLS_OK) {
-        clsi_terms_prices(k->all, rows, price);
-        status = k->prune ? inform_pruned(k, P, S, g, price) : inform(k, S, g);
+        clsi_noisy_prices(k, rows, price);
+        status = k->prune ? inform_pruned(k, P, S, g, price) : clsi_noisy_quadratic(k, S, g);
     }
-    if (status == CLS_OK && k->w->info->normalised) hold_scale(k, S);
+    if (status == CLS_OK && k->prune && k->w->info->normalised) hold_scale(k, S);
     if (status == CLS_OK) {
         memcpy(keep, k->keep, P);
         for (size_t p = 0; p < k->P; p++)

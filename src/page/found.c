@@ -268,13 +268,13 @@ void clsi_found_doubts(clsi_text *t, const clsi_subject *s) {
         clsi_text_append(t, "</strong>: any other value fits these data as well.</li>\n");
     }
     correlations(t, list, json_object_get(provenance, "covariance"));
-    json_int_t unseen = json_integer_value(json_object_get(provenance, "unseen"));
-    if (unseen > 0)
+    json_int_t directions = json_integer_value(json_object_get(provenance, "null_space"));
+    if (directions > 0)
         clsi_text_printf(
             t,
             "<li>%lld direction%s of the coefficients change%s nothing that was measured (a "
             "null space): there the smallest coefficients were taken.</li>\n",
-            (long long)unseen, unseen == 1 ? "" : "s", unseen == 1 ? "s" : "");
+            (long long)directions, directions == 1 ? "" : "s", directions == 1 ? "s" : "");
     if (json_is_true(json_object_get(provenance, "scale_fixed")))
         clsi_text_append(t, "<li>The scale of the energy: the motion is the same with all energies "
                             "multiplied by one number, which was chosen.</li>\n");

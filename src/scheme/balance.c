@@ -32,7 +32,10 @@
  * heat demands (decision 80). It contains no unknown. */
 #include "scheme/scheme.h"
 #include "base/base.h"
+#include "expr/graph.h"
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MANY = 32 }; /* entropies; above, balances stand as they are */
 
@@ -165,35 +168,55 @@ static cls_node positive(cls_graph *g, cls_node a) {
     return cls_mul(g, cls_constant(g, 0.5), cls_add(g, a, absolute(g, a)));
 }
 
-/* How fast the temperature of an entropy changes by the motion alone, at constant entropy. */
-static cls_node by_motion(const clsi_step *st, const clsi_point *start, size_t i, cls_node soft) {
+/* How fast the temperature of an entropy changes by the motion alone, at constant entropy: over the
+ * positions (`column`) that it depends on. */
+static cls_node by_motion(const clsi_step *st, const clsi_point *start, const clsi_columns *column,
+                          size_t i, cls_node soft) {
     const clsi_form *f = st->f;
     cls_graph *g = st->g;
     int thermal = f->kind == CLSI_FORM_THERMAL;
-    cls_node sum = cls_constant(g, 0);
-    for (size_t j = 0; j < st->nq; j++) {
-        cls_node slope = cls_derivative(g, thermal ? f->S[i] : f->T[i], f->z[j]);
-        sum = cls_add(g, sum, cls_mul(g, slope, start->rate_q[j]));
+    cls_node of = thermal ? f->S[i] : f->T[i], sum = cls_constant(g, 0);
+    size_t n = cls_symbols_of(g, 1, &of, 0, NULL);
+    cls_node *symbols = clsi_calloc(n, sizeof *symbols);
+    if (!symbols) return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
+    cls_symbols_of(g, 1, &of, n, symbols);
+    for (size_t k = 0; k < n; k++) {
+        size_t j = symbols[k] < column->size ? column->of[symbols[k]] : 0;
+        if (!j) continue;
+        cls_node slope = cls_derivative(g, of, symbols[k]);
+        sum = cls_add(g, sum, cls_mul(g, slope, start->rate_q[j - 1]));
     }
+    free(symbols);
     return thermal ? cls_neg(g, cls_mul(g, sum, cls_mul(g, soft, f->T[i]))) : sum;
+}
+
+/* sum over k of |kappa_ik| (a_k - a_i) (b_k - b_i), with r_a, r_b (nr) for a, b of the reservoirs. */
+static cls_node uneven_product(const clsi_step *st, const clsi_flows *flows, size_t i,
+                               const cls_node *a, const cls_node *r_a, const cls_node *b,
+                               const cls_node *r_b) {
+    cls_graph *g = st->g;
+    const clsi_sparse *t = &st->s->bound.conductance;
+    size_t nr = st->s->nr;
+    cls_node sum = cls_constant(g, 0);
+    CLSI_EACH(t, i, e) {
+        size_t k = t->entries[e].column;
+        cls_node product = cls_mul(g, cls_sub(g, a[k], a[i]), cls_sub(g, b[k], b[i]));
+        sum = cls_add(g, sum, cls_mul(g, absolute(g, flows->kappa[e]), product));
+    }
+    for (size_t k = 0; k < nr; k++) {
+        cls_node bath = flows->bath[i * nr + k];
+        if (cls_is_constant(g, bath, 0)) continue;
+        cls_node product = cls_mul(g, cls_sub(g, r_a[k], a[i]), cls_sub(g, r_b[k], b[i]));
+        sum = cls_add(g, sum, cls_mul(g, absolute(g, bath), product));
+    }
+    return sum;
 }
 
 /* How far a (m) differs from its neighbours around i, and from r (nr) in the reservoirs. */
 static cls_node unevenness(const clsi_step *st, const clsi_flows *flows, size_t i,
                            const cls_node *a, const cls_node *r) {
     cls_graph *g = st->g;
-    const clsi_sparse *t = &st->s->bound.conductance;
-    size_t nr = st->s->nr;
-    cls_node sum = cls_constant(g, 0);
-    CLSI_EACH(t, i, e) {
-        cls_node d = cls_sub(g, a[t->entries[e].column], a[i]);
-        sum = cls_add(g, sum, cls_mul(g, absolute(g, flows->kappa[e]), cls_mul(g, d, d)));
-    }
-    for (size_t k = 0; k < nr; k++) {
-        cls_node d = cls_sub(g, r[k], a[i]), bath = flows->bath[i * nr + k];
-        if (cls_is_constant(g, bath, 0)) continue;
-        sum = cls_add(g, sum, cls_mul(g, absolute(g, bath), cls_mul(g, d, d)));
-    }
+    cls_node sum = uneven_product(st, flows, i, a, r, a, r);
     return cls_apply(g, CLS_FN_SQRT, cls_add(g, sum, cls_constant(g, 1e-40)));
 }
 
@@ -209,13 +232,17 @@ static rates rates_at_start(clsi_step *st, const clsi_point *start, const clsi_f
     size_t m = st->m, nr = st->s->nr;
     rates r = {clsi_nodes(st, m), clsi_nodes(st, m), clsi_nodes(st, m), clsi_nodes(st, nr),
                clsi_nodes(st, nr)};
-    for (size_t i = 0; i < m; i++) {
+    clsi_columns column;
+    if (!clsi_columns_create(g, st->nq, st->f->z, &column)) st->exhausted = 1;
+    for (size_t i = 0; i < m && !st->exhausted; i++) {
         cls_node rest = cls_add(g, first->own[i], first->operator_heat[i]);
         rest = cls_add(g, rest, first->crossing.source[i]);
         r.soft[i] = softness(st, i);
         r.conducted[i] = cls_mul(g, r.soft[i], cls_sub(g, first->heat[i], rest));
-        r.other[i] = cls_add(g, cls_mul(g, r.soft[i], rest), by_motion(st, start, i, r.soft[i]));
+        cls_node moved = by_motion(st, start, &column, i, r.soft[i]);
+        r.other[i] = cls_add(g, cls_mul(g, r.soft[i], rest), moved);
     }
+    free(column.of);
     for (size_t k = 0; k < nr; k++) {
         cls_node gone = cls_sub(g, flows->reservoir[k], first->reservoir[k]);
         if (cls_depends(g, gone, st->n_unknowns, st->unknown)) gone = cls_constant(g, 0);
@@ -226,15 +253,24 @@ static rates rates_at_start(clsi_step *st, const clsi_point *start, const clsi_f
 }
 
 /* w_i. With D the unevenness of the temperatures around i, c of what conduction does to them, o of
- * what all else does: x = h c / D, and (c - o)/x is how far the differences are from where conduction
+ * what all else does: x = h c / D where conduction makes the differences decay. Where it makes them grow,
+ * as ahead of a front, they do not change places by themselves, and GROWTH of it counts: of a step that
+ * is far too long the neighbours' do. (c - o)/x is how far the differences are from where conduction
  * and the rest are in balance; h o is how far damping would carry them away from there. */
+static const double GROWTH = 0.125;
+
 static cls_node damping(const clsi_step *st, const clsi_point *start, const clsi_flows *first,
                         const rates *r, size_t i) {
     cls_graph *g = st->g;
     cls_node c = unevenness(st, first, i, r->conducted, r->still);
     cls_node o = unevenness(st, first, i, r->other, r->moving);
     cls_node D = unevenness(st, first, i, start->T, first->reservoir);
-    cls_node x = cls_div(g, cls_mul(g, st->h, c), D);
+    cls_node decay = cls_neg(
+        g, uneven_product(st, first, i, start->T, first->reservoir, r->conducted, r->still));
+    cls_node decays = cls_div(g, positive(g, decay), cls_mul(g, D, D));
+    cls_node x = cls_add(g, cls_mul(g, cls_constant(g, 1 - GROWTH), decays),
+                         cls_mul(g, cls_constant(g, GROWTH), cls_div(g, c, D)));
+    x = cls_mul(g, st->h, x);
     cls_node beyond = positive(g, cls_sub(g, x, cls_constant(g, 2)));
     cls_node far = positive(g, cls_sub(g, c, o));
     cls_node harm = cls_add(g, far, cls_add(g, cls_mul(g, x, o), cls_constant(g, 1e-100)));
@@ -248,14 +284,109 @@ static size_t count_of_flows(const cls_graph *g, size_t n, const cls_node *kappa
     return found;
 }
 
+/* ---- is it stiff? ---- */
+
+/* Of many entropies conduction is damped only where the step may be beyond the time in which one of
+ * them exchanges its heat, h/C_i sum_k kappa_ik > STIFF at the system's start (plain steps begin to
+ * alternate at 1): damping costs as much as half of the step. */
+static const double STIFF = 0.5;
+
+typedef struct stiffness {
+    size_t n_in, n_out;
+    cls_node *in, *out; /* over z, t, the ends' inputs, h, defect, unknowns, parameters */
+    double *value;      /* (n_in + n_out) */
+} stiffness;
+
+static void take_input(stiffness *x, cls_node symbol, double value) {
+    x->in[x->n_in] = symbol;
+    x->value[x->n_in++] = value;
+}
+
+/* The step does not move: unknowns are 0, and both ends are the start. */
+static int read_inputs(const clsi_step *st, stiffness *x) {
+    const cls_system *s = st->s;
+    double *z = clsi_calloc(cls_system_state_count(s), sizeof *z);
+    /* a system with symbols that are still free has no start */
+    int good = z && s->dual_program && cls_system_start(s, NULL, z, NULL) == CLS_OK;
+    for (size_t k = 0; k < st->nz && good; k++) take_input(x, st->f->z[k], z[k]);
+    free(z);
+    if (!good) return 0;
+    for (size_t k = 0; k < s->nu; k++) {
+        take_input(x, st->u0[k], 0);
+        take_input(x, st->u1[k], 0);
+    }
+    take_input(x, st->t, 0);
+    take_input(x, st->h, st->length);
+    take_input(x, st->defect, 0);
+    for (size_t k = 0; k < st->n_unknowns; k++) take_input(x, st->unknown[k], 0);
+    for (size_t k = 0; k < s->n_parameters; k++)
+        take_input(x, s->parameter_symbol[k], s->parameter_value[k]);
+    return 1;
+}
+
+static int run_outputs(const clsi_step *st, stiffness *x) {
+    cls_program *p = NULL;
+    if (cls_program_create(st->g, x->n_in, x->in, x->n_out, x->out, &p, NULL) != CLS_OK) return 0;
+    double *work = clsi_calloc(cls_program_work_size(p) + 1, sizeof *work);
+    int good = work != NULL;
+    if (good) {
+        cls_program_prepare(p, work);
+        cls_program_run(p, work, x->value, x->value + x->n_in);
+    }
+    free(work);
+    cls_program_free(&p);
+    return good;
+}
+
+/* Outputs: 1/C (m), conductances, those to reservoirs (m nr). */
+static double largest_stiffness(const clsi_step *st, const clsi_flows *flows, stiffness *x) {
+    const clsi_sparse *t = &st->s->bound.conductance;
+    size_t m = st->m, nr = st->s->nr;
+    double worst = 0;
+    for (size_t i = 0; i < m; i++) x->out[i] = softness(st, i);
+    memcpy(x->out + m, flows->kappa, t->n * sizeof *x->out);
+    memcpy(x->out + m + t->n, flows->bath, m * nr * sizeof *x->out);
+    if (!read_inputs(st, x) || !run_outputs(st, x)) return 0;
+    const double *soft = x->value + x->n_in, *kappa = soft + m, *bath = kappa + t->n;
+    for (size_t i = 0; i < m; i++) {
+        double sum = 0;
+        CLSI_EACH(t, i, e) sum += fabs(kappa[e]);
+        for (size_t k = 0; k < nr; k++) sum += fabs(bath[i * nr + k]);
+        worst = fmax(worst, st->length * fabs(soft[i]) * sum);
+    }
+    return worst;
+}
+
+static int is_stiff(clsi_step *st, const clsi_flows *flows) {
+    const cls_system *s = st->s;
+    size_t n_out = st->m * (1 + s->nr) + s->bound.conductance.n;
+    size_t n_in = st->nz + 2 * s->nu + 3 + st->n_unknowns + s->n_parameters;
+    if (!(st->length > 0) || isinf(st->length)) return st->length > 0;
+    stiffness x = {.n_out = n_out,
+                   .in = clsi_calloc(n_in, sizeof *x.in),
+                   .out = clsi_calloc(n_out, sizeof *x.out),
+                   .value = clsi_calloc(n_in + n_out, sizeof *x.value)};
+    int stiff = 0;
+    if (x.in && x.out && x.value)
+        stiff = largest_stiffness(st, flows, &x) > STIFF;
+    else
+        st->exhausted = 1;
+    free(x.in);
+    free(x.out);
+    free(x.value);
+    return stiff;
+}
+
 void clsi_damp_exchange(clsi_step *st, const clsi_point *start, const clsi_place *at,
                         const cls_node *dS, cls_node share, clsi_flows *flows) {
     cls_graph *g = st->g;
     size_t m = st->m, nr = st->s->nr, baths = count_of_flows(g, m * nr, flows->bath);
     /* between given states there is nothing to settle; a stage backwards from equal temperatures has
      * no end; with a total entropy heats are not in the flows alone */
-    if (st->z1 || st->composed || m > MANY || st->s->coupled) return;
+    if (st->z1 || st->composed || st->s->coupled) return;
     if (!(baths + count_of_flows(g, st->s->bound.conductance.n, flows->kappa))) return;
+    st->stiff = m > MANY && is_stiff(st, flows);
+    if (m > MANY && !st->stiff) return;
     clsi_place here = {start->q, start->v, start->p,          start->S,
                        start->T, start->t, clsi_inputs(st, 0)};
     clsi_flows first = clsi_flows_at(st, &here);

@@ -206,16 +206,34 @@ static cls_node *rates_between(clsi_step *st) {
     return rate;
 }
 
+/* T'/T of a temperature that only its own heat changes, at most MOST_WARMING in the step: a stiff
+ * conduction would promise more than there is. */
+static const double MOST_WARMING = 0.1;
+
+static cls_node own_warming(clsi_step *st, const clsi_point *start, size_t i) {
+    cls_graph *g = st->g;
+    cls_node T = st->f->T[i], capacity = cls_derivative(g, st->f->S[i], T);
+    if (capacity == CLS_NO_NODE || cls_is_constant(g, capacity, 0)) return cls_constant(g, 0);
+    cls_node rate = cls_div(g, start->rate_S[i], cls_mul(g, T, capacity));
+    cls_node far = cls_mul(g, cls_mul(g, cls_constant(g, 1 / MOST_WARMING), st->h), rate);
+    cls_node bound = cls_add(g, cls_constant(g, 1), cls_mul(g, far, far));
+    return cls_div(g, rate, cls_apply(g, CLS_FN_SQRT, bound));
+}
+
 /* Rates of z at the start as far as they are known without solving: all of them for PHASE, q' and
- * S' otherwise; v and T are guessed to stay. */
+ * S' otherwise; v and T are guessed to stay. Of many not all may be: where nothing moves the factor
+ * of the discrete gradient is 0/0, and as an unknown (lift.c) it goes wherever round-off sends it. */
 static cls_node *guessed_rates(clsi_step *st) {
     clsi_point *start = clsi_point_start(st);
     cls_node *rate = clsi_nodes(st, st->nz), zero = cls_constant(st->g, 0);
+    int thermal = st->f->kind == CLSI_FORM_THERMAL, many = st->nz > CLSI_MANY_UNKNOWNS;
     for (size_t j = 0; j < st->nq; j++) rate[j] = start->rate_q[j];
     for (size_t j = 0; j < st->n; j++)
         rate[st->nq + j] = st->f->kind == CLSI_FORM_PHASE ? start->rate_p[j] : zero;
     for (size_t i = 0; i < st->m; i++)
-        rate[st->nq + st->n + i] = st->f->kind == CLSI_FORM_THERMAL ? zero : start->rate_S[i];
+        rate[st->nq + st->n + i] = !thermal ? start->rate_S[i]
+                                   : many   ? own_warming(st, start, i)
+                                            : zero;
     return rate;
 }
 
@@ -347,7 +365,7 @@ static cls_status build(clsi_step *st, const clsi_scheme *scheme, int between, c
     return CLS_OK;
 }
 
-cls_status clsi_step_build(const cls_system *s, const clsi_scheme *scheme, int between,
+cls_status clsi_step_build(const cls_system *s, const clsi_scheme *scheme, int between, double h,
                            clsi_step **out, cls_error *error) {
     *out = NULL;
     cls_status status = clsi_scheme_fits(scheme, s, error);
@@ -357,6 +375,7 @@ cls_status clsi_step_build(const cls_system *s, const clsi_scheme *scheme, int b
     *st = (clsi_step){
         .s = s, .f = s->form, .g = s->g, .nq = s->nq, .n = s->n, .m = s->m, .nz = s->form->nz};
     st->composed = scheme->n_composition > 0;
+    st->length = h;
     st->quiet = scheme->noise;
     status = build(st, scheme, between, error);
     if (status == CLS_OK)
@@ -366,9 +385,9 @@ cls_status clsi_step_build(const cls_system *s, const clsi_scheme *scheme, int b
     return status;
 }
 
-cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi_step **out,
-                            cls_error *error) {
-    cls_status status = clsi_step_build(s, scheme, 0, out, error);
+cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, double h,
+                            clsi_step **out, cls_error *error) {
+    cls_status status = clsi_step_build(s, scheme, 0, h, out, error);
     if (status == CLS_OK && (*out)->n_unknowns > CLSI_MANY_UNKNOWNS)
         status = clsi_step_lift(*out, error);
     if (status == CLS_OK) status = clsi_step_presolve(*out, error);

@@ -31,6 +31,8 @@ typedef struct clsi_step {
     size_t nq, n, m, nz;
     cls_node *z0;            /* (nz) symbols, those of the form */
     cls_node received, t, h; /* symbols; received: work and heat so far, for monitors */
+    double length;           /* about what h will be; 0: not known; INFINITY: stiff */
+    int stiff;               /* conduction among many entropies is damped (balance.c) */
     cls_node *u0, *u1;       /* (nu) symbols: inputs at the start and at the end of the step */
     cls_node defect;         /* symbol: energy missing from earlier steps' round-off (carry) */
     cls_node *owed; /* (n_owed) symbols: what the equations of earlier steps were left at */
@@ -84,9 +86,11 @@ const clsi_scheme *clsi_scheme_find(const char *name);
 /* Does the scheme make sense for the system? Else the error says why. */
 cls_status clsi_scheme_fits(const clsi_scheme *scheme, const cls_system *s, cls_error *error);
 
-/* Builds the step of a scheme for a system and eliminates the unknowns that stand alone. */
-cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, clsi_step **out,
-                            cls_error *error);
+/* Builds the step of a scheme for a system and eliminates the unknowns that stand alone. h is about
+ * how long steps will be, 0 where it is not known: what is written down depends on it (balance.c);
+ * INFINITY where it is known to be stiff. */
+cls_status clsi_step_create(const cls_system *s, const clsi_scheme *scheme, double h,
+                            clsi_step **out, cls_error *error);
 void clsi_step_free(clsi_step **step);
 /* The step between two given states z0 and z1, over a system whose expressions contain the symbols
  * theta: rows that are zero when z1 is a step of the scheme from z0, as far as they depend on theta,
@@ -116,7 +120,7 @@ cls_status clsi_noise_create(const cls_system *s, clsi_noise **out, cls_error *e
 void clsi_noise_free(clsi_noise **noise);
 
 /* The first half of clsi_step_create: allocated and built, nothing eliminated. */
-cls_status clsi_step_build(const cls_system *s, const clsi_scheme *scheme, int between,
+cls_status clsi_step_build(const cls_system *s, const clsi_scheme *scheme, int between, double h,
                            clsi_step **out, cls_error *error);
 /* Solves the equations that are affine in their own unknown with a coefficient free of unknowns,
  * and puts the solution in (presolve.c). */

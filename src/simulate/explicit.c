@@ -163,7 +163,7 @@ cls_status clsi_explicit_rates(const cls_system *s, cls_node *z, cls_node *t, cl
     e.right = clsi_calloc(2 * nz + 1, sizeof *e.right);
     e.written = e.right + nz;
     cls_status status = e.right ? CLS_OK : clsi_no_memory(error);
-    if (status == CLS_OK) status = clsi_step_create(s, &clsi_no_scheme, &st, error);
+    if (status == CLS_OK) status = clsi_step_create(s, &clsi_no_scheme, 0, &st, error);
     if (status == CLS_OK) {
         status = eliminate(&e, st);
         if (status != CLS_OK && cls_graph_status(s->g, error) == CLS_OK)

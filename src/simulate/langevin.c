@@ -53,7 +53,7 @@ static cls_status compile_volume(const clsi_stepper *sp, clsi_bath *b, cls_error
     clsi_step *st = NULL;
     cls_node *J = clsi_calloc(nz * nz, sizeof *J), *in = clsi_calloc(n_in, sizeof *in);
     cls_status status = J && in ? CLS_OK : clsi_no_memory(error);
-    if (status == CLS_OK) status = clsi_step_build(s, sp->scheme, 0, &st, error);
+    if (status == CLS_OK) status = clsi_step_build(s, sp->scheme, 0, sp->options.h, &st, error);
     if (status == CLS_OK && st->n_unknowns == nz) {
         memcpy(in, st->z0, nz * sizeof *in);
         in[nz] = st->received;

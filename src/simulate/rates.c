@@ -43,7 +43,7 @@ cls_status clsi_defects_create(const cls_system *s, clsi_motion_defects *m, cls_
     if (!m->z) return clsi_no_memory(error);
     m->dot = m->z + nz;
     m->defect = m->dot + nz;
-    cls_status status = clsi_step_create(s, &clsi_no_scheme, &st, error);
+    cls_status status = clsi_step_create(s, &clsi_no_scheme, 0, &st, error);
     if (status == CLS_OK) {
         memcpy(m->z, st->z0, nz * sizeof *m->z);
         m->t = st->t;

@@ -233,7 +233,7 @@ cls_status clsi_reference_create(const cls_system *s, const cls_simulate_options
     static const clsi_scheme nothing = {
         .info = {.name = "bdf"}, .build = build_nothing, .varies = 1, .drift = 1};
     clsi_step *st;
-    cls_status status = clsi_step_create(s, &nothing, &st, error);
+    cls_status status = clsi_step_create(s, &nothing, 0, &st, error);
     if (status == CLS_OK) status = compile(r, st, error);
     clsi_step_free(&st);
     if (status == CLS_OK) status = allocate(r, error);

@@ -337,9 +337,10 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
     return status;
 }
 
-static cls_status create_any(const cls_system *s, const cls_simulate_options *options, int open,
-                             int dense, size_t n_free, const cls_node *symbols, clsi_stepper **out,
-                             clsi_step **step, cls_error *error);
+static cls_status create_any(const cls_system *s, const cls_simulate_options *options,
+                             double length, int open, int dense, size_t n_free,
+                             const cls_node *symbols, clsi_stepper **out, clsi_step **step,
+                             cls_error *error);
 
 /* On a view of the system, which the stepper keeps. */
 cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
@@ -348,7 +349,8 @@ cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *
     cls_system *view;
     *out = NULL;
     cls_status status = clsi_system_view(s, &view, error);
-    if (status == CLS_OK) status = create_any(view, options, 0, 0, 0, NULL, out, &st, error);
+    if (status == CLS_OK)
+        status = create_any(view, options, options->h, 0, 0, 0, NULL, out, &st, error);
     clsi_step_free(&st);
     if (status == CLS_OK) clsi_stepper_make_native(*out, 0);
     if (status == CLS_OK)
@@ -361,14 +363,15 @@ cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *
 cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_options *options,
                                     size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                     clsi_step **step, cls_error *error) {
-    return create_any(s, options, 1, 1, n_free, symbols, out, step, error);
+    return create_any(s, options, options->h, 1, 1, n_free, symbols, out, step, error);
 }
 
-cls_status clsi_stepper_create_settable(const cls_system *s, const cls_simulate_options *options,
+cls_status clsi_stepper_create_settable(const cls_system *s, const clsi_stepper *like,
                                         size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                         cls_error *error) {
     clsi_step *st;
-    cls_status status = create_any(s, options, 0, 0, n_free, symbols, out, &st, error);
+    cls_status status =
+        create_any(s, &like->options, like->length, 0, 0, n_free, symbols, out, &st, error);
     clsi_step_free(&st);
     return status;
 }
@@ -392,9 +395,10 @@ void clsi_stepper_make_native(clsi_stepper *sp, int lanes) {
     if (!lanes) link_monitor(sp);
 }
 
-static cls_status create_any(const cls_system *s, const cls_simulate_options *options, int open,
-                             int dense, size_t n_free, const cls_node *symbols, clsi_stepper **out,
-                             clsi_step **step, cls_error *error) {
+static cls_status create_any(const cls_system *s, const cls_simulate_options *options,
+                             double length, int open, int dense, size_t n_free,
+                             const cls_node *symbols, clsi_stepper **out, clsi_step **step,
+                             cls_error *error) {
     *out = NULL;
     *step = NULL;
     if (s->n_unknown)
@@ -420,8 +424,9 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
     sp->n_free = n_free;
     sp->books = !open;
     clsi_step *st = NULL;
-    if (sp->scheme->build) status = clsi_step_create(s, sp->scheme, &st, error);
+    if (sp->scheme->build) status = clsi_step_create(s, sp->scheme, length, &st, error);
     if (status == CLS_OK) status = create(sp, st, symbols, !open, dense, error);
+    sp->length = st && st->stiff ? INFINITY : 0;
     if (status == CLS_OK && sp->scheme->noise && !n_free) status = clsi_bath_create(sp, error);
     if (status == CLS_OK) {
         *out = sp;

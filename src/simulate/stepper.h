@@ -30,6 +30,7 @@ typedef struct clsi_stepper {
     size_t *guarded;      /* (n_guarded) which states have a domain */
     size_t *of_state;     /* (n_unknowns) see clsi_step */
     size_t n_lifted;      /* the last of the unknowns, see clsi_step */
+    double length;        /* for clsi_step_create to write the same equations again */
     size_t n_jacobian;    /* entries of J in the residual program: k*k, or those of the pattern */
     struct clsi_sparse_lu *lu; /* of the pattern; NULL: J is dense */
     double price;              /* of a factorisation, in solutions; 0: made every time (krylov.c) */
@@ -55,9 +56,10 @@ cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *
 cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_options *options,
                                     size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                     clsi_step **step, cls_error *error);
-/* For a step that leaves (src/export): symbols are parameters that may change. All programs read
- * them, monitor and scale behind the inputs; simulators cannot have such a stepper. */
-cls_status clsi_stepper_create_settable(const cls_system *s, const cls_simulate_options *options,
+/* For a step that leaves (src/export): symbols are parameters that may change, the equations are those
+ * of `like`. All programs read them, monitor and scale behind the inputs; simulators cannot have such a
+ * stepper. */
+cls_status clsi_stepper_create_settable(const cls_system *s, const clsi_stepper *like,
                                         size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                         cls_error *error);
 void clsi_stepper_free(clsi_stepper **stepper);

@@ -114,16 +114,14 @@ size_t clsi_word_length(const clsi_reader *r, clsi_cursor *c, int dotted) {
     const char *t = r->clean;
     size_t i = c->at;
     if (i >= c->end || !is_letter(t[i])) return 0;
-    for (;;) {
-        size_t index = i > c->at ? clsi_index_length(t + i, c->end - i) : 0;
+    for (size_t index = 1; index; i += index) {
         if (i < c->end &&
             (is_word(t[i]) || (dotted && t[i] == '.' && i + 1 < c->end && is_letter(t[i + 1]))))
-            i++;
-        else if (index)
-            i += index;
+            index = 1;
         else
-            return i - c->at;
+            index = clsi_index_length(t + i, c->end - i);
     }
+    return i - c->at;
 }
 
 /* Letters of [3] at t, 0 when there is no index. */
@@ -144,8 +142,10 @@ int clsi_accept(const clsi_reader *r, clsi_cursor *c, const char *symbol) {
 }
 
 int clsi_accept_word(const clsi_reader *r, clsi_cursor *c, const char *word) {
-    size_t n = clsi_word_length(r, c, 0);
-    if (n != strlen(word) || memcmp(r->clean + c->at, word, n) != 0) return 0;
+    clsi_skip_space(r, c);
+    size_t n = strlen(word);
+    if (c->end - c->at < n || memcmp(r->clean + c->at, word, n) != 0) return 0;
+    if (clsi_word_length(r, c, 0) != n) return 0; /* asked last: most words are others */
     c->at += n;
     return 1;
 }

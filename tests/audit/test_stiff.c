@@ -165,10 +165,10 @@ static size_t temperatures_after(const cls_system *s, double h, uint64_t steps, 
     cls_simulate_options o = cls_simulate_defaults();
     cls_simulator *sim = NULL;
     cls_error error = {0};
-    double start[32], row[128];
+    double start[96], row[384];
     size_t n = 0;
     o.h = h;
-    assert_true(cls_system_state_count(s) <= 32 && cls_system_column_count(s) <= 128);
+    assert_true(cls_system_state_count(s) <= 96 && cls_system_column_count(s) <= 384);
     if (cls_system_start(s, NULL, start, &error) || cls_simulator_create(s, &o, &sim, &error) ||
         cls_simulator_start(sim, 0, start, &error) || cls_simulator_advance(sim, steps, &error) ||
         cls_simulator_row(sim, row, &error))
@@ -181,7 +181,7 @@ static size_t temperatures_after(const cls_system *s, double h, uint64_t steps, 
 }
 
 static void holds_by_itself(const cls_system *s, double h) {
-    double start[32];
+    double start[96];
     char why[640];
     assert_int_equal(cls_system_start(s, NULL, start, NULL), CLS_OK);
     trial r = {"discrete-gradient", h, STEPS, 1, 0};
@@ -205,6 +205,56 @@ static void many_bodies_settle(void **unused) {
         holds_by_itself(s, 1);
         cls_system_free(&s);
     }
+}
+
+/* And more than trees of balances are made of (32), more than are solved as one matrix (48): in a row,
+ * as a hamiltonian and in observables, where nothing else moves. */
+static void sixty_bodies_settle(void **unused) {
+    (void)unused;
+    const char *const texts[] = {
+        "parameter k = 1\nentropy S[1..60] with temperature T[1..60]\n"
+        "hamiltonian sum(i in 1..60: (1 + i/20)*exp(S[i]))\n"
+        "for i in 1..59: heat exchange T[i] <-> T[i+1]: k\n"
+        "for i in 1..60: start S[i] = 1 + 0.2*sin(5*i)\n",
+        "parameter k = 1\ntemperature T[1..60]\n"
+        "thermal lagrangian sum(i in 1..60: (1 + i/20)*T[i]*(log(T[i]) - 1))\n"
+        "for i in 1..59: heat exchange T[i] <-> T[i+1]: k\n"
+        "for i in 1..60: start T[i] = 3 + sin(5*i)\n"};
+    for (int form = 0; form < 2; form++)
+        for (double k = 1e4; k < 1e11; k *= 1e3) {
+            cls_system *s = with(texts[form], k);
+            double T[60];
+            assert_int_equal(temperatures_after(s, 1, 100, T), 60);
+            for (int i = 1; i < 60; i++)
+                if (!(fabs(T[i] - T[0]) <= 1e-4 * T[0])) fail_msg("k = %g: %g, %g", k, T[0], T[i]);
+            holds_by_itself(s, 1);
+            cls_system_free(&s);
+        }
+}
+
+/* Forty and sixty plates of very different masses between two walls; a conduction that depends on the
+ * temperatures, from slow to far beyond the step: refused before, at 1e6 or (in observables, from 49
+ * on) at any. */
+static void plates_between_walls(void **unused) {
+    (void)unused;
+    const char *const texts[] = {
+        "parameter k = 1\nentropy s[1..60]\nreservoir left = 1\nreservoir right = 3\n"
+        "hamiltonian sum(i in 1..60: i^2*exp(s[i]/i^2))\n"
+        "for i in 1..59: heat exchange s[i] <-> s[i+1]: k/(exp(s[i]/i^2) + exp(s[i+1]/(i+1)^2))\n"
+        "heat exchange s[1] <-> left: k/exp(s[1])\n"
+        "heat exchange s[60] <-> right: k/exp(s[60]/3600)\n"
+        "for i in 1..60: start s[i] = i^2*log(2 + sin(i))\n",
+        "parameter k = 1\ntemperature T[1..60]\nreservoir left = 1\nreservoir right = 3\n"
+        "thermal lagrangian sum(i in 1..60: i^2*T[i]*log(T[i]))\n"
+        "for i in 1..59: heat exchange T[i] <-> T[i+1]: k/(T[i] + T[i+1])\n"
+        "heat exchange T[1] <-> left: k/T[1]\nheat exchange T[60] <-> right: k/T[60]\n"
+        "for i in 1..60: start T[i] = 2 + sin(i)\n"};
+    for (int form = 0; form < 2; form++)
+        for (double k = 0.1; k < 1e10; k *= 1e3) {
+            cls_system *s = with(texts[form], k);
+            holds_by_itself(s, 0.1);
+            cls_system_free(&s);
+        }
 }
 
 /* A body that is heated, and a stiff conduction away from it: the heat goes where it should, and the
@@ -330,6 +380,8 @@ int main(void) {
         cmocka_unit_test(laws_hold_at_any_stiffness),
         cmocka_unit_test(stiff_exchange_settles),
         cmocka_unit_test(many_bodies_settle),
+        cmocka_unit_test(sixty_bodies_settle),
+        cmocka_unit_test(plates_between_walls),
         cmocka_unit_test(heated_bodies_stay_where_they_belong),
         cmocka_unit_test(stiff_reservoir_settles),
         cmocka_unit_test(a_stiff_rod_keeps_its_slow_modes),

@@ -21,6 +21,22 @@ test_c_prints_what_simulate_prints() {
     expect_stdout 'laws hold'
 }
 
+# What --set gave is noted in the rows, so that the judge takes it; what is set where it runs replaces it.
+test_rows_say_what_was_set() {
+    "$CLAUSIUS" export c adiabatic-piston --set "L=3, m=2" -o piston --prefix gas --quiet
+    expect_in_file 'with `--set "L=3, m=2"`' piston/README.md
+    expect compile piston
+    piston/main 200 >rows.csv
+    expect_in_file '^# set: L=3, m=2$' rows.csv
+    run "$CLAUSIUS" audit rows.csv
+    expect_ok
+    expect_stdout 'laws hold'
+    piston/main 200 0.01 1 m=1.5 >other.csv
+    expect_in_file '^# set: L=3, m=1.5$' other.csv
+    run "$CLAUSIUS" audit other.csv
+    expect_ok
+}
+
 test_js_follows_the_library() {
     command -v node >/dev/null || skip "no node"
     local s n=0

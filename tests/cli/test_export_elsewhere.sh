@@ -173,6 +173,37 @@ test_main_takes_parameters_and_starts() {
     expect_in_file 'All 9 laws hold' none/README.md
 }
 
+# What the README of a system with inputs tells: the names, a program that compiles, and why inputs at 0 may not do.
+test_readme_of_a_system_with_inputs() {
+    cat >oven.clausius <<'S'
+system "a heated body in a room; a name that C has"
+input Q [W], Tair [K]
+temperature T1 [K]
+parameter double = 50, ka = 0.5
+reservoir Troom [K] = Tair
+thermal lagrangian double*T1*(log(T1/300) - 1)
+heat exchange T1 <-> Troom: ka
+heat source heater on T1: Q
+start T1 = 293
+step 0.1
+until 10
+S
+    "$CLAUSIUS" export c oven.clausius -o oven --quiet
+    expect_in_file '^\| Tair \| `OVEN_INPUT_Tair` \| K \|' oven/README.md
+    expect_in_file '`OVEN_PARAMETER_double_`' oven/README.md
+    expect_in_file '^Then a step was refused: step 1 at time 0: .*Inputs are 0 until they are set' oven/README.md
+    { # the program of the README, in a room that is not at 0 K
+        printf '#include "oven.h"\n#include <stdio.h>\nint main(void) {\n'
+        sed -n '/^In a program of your own/,/^## /p' oven/README.md | sed -n 's/^    //p' |
+            sed 's/^oven_set_input.*/&\noven_set_input(\&m, OVEN_INPUT_Tair, 293);/'
+        printf 'printf("%%.17g\\n", row[OVEN_COLUMN_T1]);\nreturn 0;\n}\n'
+    } >own.c
+    gcc -std=c99 -pedantic -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -Ioven own.c oven/oven.c -lm -o own || fail "the program of the README does not compile"
+    run ./own
+    expect_ok
+    expect_stdout "^$("$CLAUSIUS" simulate oven.clausius --set "Q=1, Tair=293" --steps 1000 --quiet | awk -F, 'END { print $2 }')"
+}
+
 test_fmus_with_networks() {
     fmpy
     local v
@@ -182,6 +213,31 @@ test_fmus_with_networks() {
         run "$CLAUSIUS" export fmu tanh.safetensors --h 0.01 --fmi $v -o tanh.fmu
         expect_ok
         run "$python" "$SOURCE/tests/export/check_fmu.py" tanh.fmu rows.csv
+        expect_ok
+        expect_stdout 'same bits, 0 messages'
+    done
+}
+
+# A start is brought to length one: what depends on a component of a direction depends on all of them there.
+test_fmu_of_a_body_with_directions() {
+    fmpy
+    local v
+    cat >spin.clausius <<'S'
+system "a heavy body with its attitude; friction heats it"
+rigid body mu1, mu2, mu3 with velocity w1, w2, w3
+vertical g1, g2, g3 of mu1, mu2, mu3
+attitude e0, e1, e2, e3 of mu1, mu2, mu3
+entropy S
+hamiltonian mu1^2/2 + mu2^2/4 + mu3^2/5 + 0.7*(g3 + 0.2*g1) + 2*exp(S/2)
+friction on S: mu1 <- -0.02*w1, mu2 <- -0.03*w2*(1 + T), mu3 <- -0.01*w3
+start mu1 = 0.5, mu2 = 1, mu3 = 2, g1 = 0.6, g2 = 0, g3 = 0.8, S = 0.3
+step 0.02
+until 20
+S
+    "$CLAUSIUS" simulate spin.clausius --steps 60 --quiet -o rows.csv
+    for v in 2 3; do
+        "$CLAUSIUS" export fmu spin.clausius --fmi $v -o spin.fmu --quiet
+        run "$python" "$SOURCE/tests/export/check_fmu.py" spin.fmu rows.csv
         expect_ok
         expect_stdout 'same bits, 0 messages'
     done

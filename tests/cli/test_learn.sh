@@ -463,6 +463,22 @@ test_interrupted_trainings_go_on() { # SIGINT while spring or lm work: a usable 
     done
 }
 
+# The connection is lost, or the processor time that is allowed is over: what was learned is kept.
+test_other_signals_keep_the_model() {
+    observe data.csv 40
+    local signal wide=(--unknown "F1, F2" --field "network(16, 16)" --epochs 1e6 --patience 1000000)
+    for signal in HUP XCPU; do
+        timeout --foreground -s $signal 0.7 "$CLAUSIUS" learn adiabatic-piston data.csv "${wide[@]}" -o m.safetensors 2>message
+        [[ $? == 124 ]] || fail "$signal: ended by itself: $(cat message)"
+        expect_in_file 'holds the best so far, --resume goes on' message
+        run "$CLAUSIUS" simulate m.safetensors --steps 20 -o m.csv
+        expect_ok
+        rm m.safetensors* m.csv
+    done
+    timeout --foreground -s HUP 0.5 nohup "$CLAUSIUS" learn adiabatic-piston data.csv "${wide[@]}" --time-limit 2 -o m.safetensors >message 2>&1
+    expect_in_file 'ended +by the time limit' message # nohup is believed
+}
+
 test_what_the_file_calls_unknown() {
     cat >lab.clausius <<'END'
 coordinate x

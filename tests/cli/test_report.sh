@@ -140,6 +140,16 @@ test_report_of_a_file() {
     expect_in_file 'a&lt;b&gt;' x.html
 }
 
+# Three steps tell two of the six coefficients.
+test_what_the_data_cannot_tell() {
+    run "$CLAUSIUS" simulate mass-spring --steps 3 --quiet -o data.csv
+    expect_ok
+    run "$CLAUSIUS" learn mass-spring data.csv --unknown V --field "monomial(6)" --validate 0 --quiet -o m.safetensors
+    run "$CLAUSIUS" report m.safetensors -o m.html
+    expect_ok
+    grep -q '4 directions of the coefficients change nothing that was measured' m.html || fail "the null space is not told"
+}
+
 test_report_says_what_is_missing() {
     run "$CLAUSIUS" report pendulum
     expect_exit 2

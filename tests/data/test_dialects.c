@@ -320,6 +320,25 @@ static void test_interrupt(void **state) {
     clsi_text_clear(&text);
 }
 
+/* Somebody writes the file anew while it is read: the row in which it ends then looks like a row. */
+static int cut_soon(void *calls) {
+    if (++*(int *)calls == 3) assert_int_equal(truncate(in_folder("in.csv"), 6 * 200000 - 3), 0);
+    return 0;
+}
+
+static void test_shorter_while_read(void **state) {
+    (void)state;
+    clsi_text text = {0};
+    for (int i = 0; i < 700000; i++) clsi_text_append(&text, "1,2,3\n");
+    int calls = 0;
+    cls_read_options o = cls_read_defaults();
+    o.stop = cut_soon;
+    o.context = &calls;
+    refused(text.data, &o, CLS_IO, "became shorter while it was read");
+    assert_true(calls >= 3);
+    clsi_text_clear(&text);
+}
+
 /* A made signal with known noise, one outlier, a gap, a duplicate and a wrapped angle. */
 static void test_inspect(void **state) {
     (void)state;
@@ -369,6 +388,7 @@ int main(void) {
         cmocka_unit_test(test_text_is_shown),
         cmocka_unit_test(test_many_notes),
         cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_shorter_while_read),
         cmocka_unit_test(test_inspect),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

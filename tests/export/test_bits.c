@@ -94,16 +94,41 @@ static int has_command(const char *word) {
     return system(command) == 0;
 }
 
+/* Functions inside of functions, an odd number of each kind, and powers of different exponents: those that are
+ * computed two at a time (src/expr/emit_pairs.c) do not wait for each other. */
+static void functions_two_at_a_time(void **unused) {
+    (void)unused;
+    static const char text[] =
+        "system \"functions of functions\"\n"
+        "coordinate x, y, z\n"
+        "hamiltonian (p.x^2 + p.y^2 + p.z^2)/2 + log(1 + exp(x)) + log(2 + exp(y) + exp(-x))"
+        " + exp(log(3 + z^2)/3) + (2 + exp(z))^0.3 + (1 + log(3 + y^2))^0.3 + (3 + x^2)^0.7"
+        " + exp(-exp(x/2)) + exp(-y) + log(2 + (1 + z^2)^0.3) + exp(-z)\n"
+        "start x = 0.4, y = 0.3, z = -0.2, p.x = 0.5, p.y = -0.1, p.z = 0.3\nstep 0.02\nuntil 10\n";
+    static const char *const compilers[] = {FAST, "gcc -std=c99 -O3", "gcc -std=c99 -Os"};
+    for (size_t k = 0; k < THINNED(3, 1); k++) {
+        cls_system *s;
+        exported x;
+        cls_error error = {0};
+        if (cls_system_parse(text, "functions", NULL, &s, &error) != CLS_OK)
+            fail_msg("%s", error.message);
+        exported_open(&x, s, NULL, NULL, compilers[k]);
+        assert_int_equal(exported_compare(&x, s, NULL, STEPS, 1), STEPS);
+        exported_close(&x);
+        cls_system_free(&s);
+    }
+}
+
 /* What the header promises to compile silently, by the compilers that are there. */
 static void without_a_word(void **unused) {
     (void)unused;
     SKIP_IF_SANITIZED();
     static const char *const compilers[][2] = {
         {"gcc", "gcc -std=c99 -O2"}, {"clang", "clang -std=c99 -O1"}, {"g++", "g++ -x c++ -O1"}};
-    static const char *const systems[] = {"rlc-circuit", "rigid-body"};
+    static const char *const systems[] = {"rlc-circuit", "rigid-body", "adiabatic-piston"};
     for (size_t c = 0; c < 3; c++) {
         if (!has_command(compilers[c][0])) continue;
-        for (size_t k = 0; k < 2; k++) {
+        for (size_t k = 0; k < 3; k++) {
             cls_system *s;
             exported x;
             char command[160];
@@ -209,10 +234,15 @@ static void what_is_kept_belongs_to_a_state(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_system),     cmocka_unit_test(fields_in_space),
-        cmocka_unit_test(every_scheme),     cmocka_unit_test(schemes_that_stay),
-        cmocka_unit_test(without_a_word),   cmocka_unit_test(refusals),
-        cmocka_unit_test(copies_and_steps), cmocka_unit_test(what_is_kept_belongs_to_a_state),
+        cmocka_unit_test(every_system),
+        cmocka_unit_test(functions_two_at_a_time),
+        cmocka_unit_test(fields_in_space),
+        cmocka_unit_test(every_scheme),
+        cmocka_unit_test(schemes_that_stay),
+        cmocka_unit_test(without_a_word),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(copies_and_steps),
+        cmocka_unit_test(what_is_kept_belongs_to_a_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

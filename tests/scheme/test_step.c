@@ -13,7 +13,7 @@
 static clsi_step *step_of(const cls_system *s, const char *scheme) {
     cls_error error;
     clsi_step *st;
-    if (clsi_step_create(s, clsi_scheme_find(scheme), &st, &error) != CLS_OK)
+    if (clsi_step_create(s, clsi_scheme_find(scheme), 0, &st, &error) != CLS_OK)
         fail_msg("%s: %s", scheme, error.message);
     return st;
 }

@@ -1,0 +1,117 @@
+/* Laws with constants inside: their derivatives, what is found in noisy data, and what is not. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "tests/learn/made_data.h"
+#include "learn/shapes.h"
+#include <clausius/learn.h>
+
+static double value_of(cls_graph *g, cls_node x, cls_node node, double at) {
+    cls_program *p;
+    cls_error e;
+    double work[200], out;
+    if (cls_program_create(g, 1, &x, 1, &node, &p, &e)) fail_msg("%s", e.message);
+    assert_true(cls_program_work_size(p) <= 200);
+    cls_program_prepare(p, work);
+    cls_program_run(p, work, &at, &out);
+    cls_program_free(&p);
+    return out;
+}
+
+/* Of every family that has a constant; a program over constants has the same values. */
+static void derivatives_in_constants_are_differences(void **unused) {
+    (void)unused;
+    cls_error e;
+    cls_graph *g;
+    assert_int_equal(cls_graph_create(NULL, &g, &e), CLS_OK);
+    cls_node x = cls_symbol(g, "x");
+    clsi_shape_base base = {.node = x, .low = 0.5, .high = 2};
+    clsi_shapes s = {.g = g, .d = 1, .x = &x, .n_bases = 1, .base = &base};
+    for (size_t f = 2; f < clsi_shape_families(); f++) {
+        clsi_shape shape = {.n = 1, .factor = {{f, 0}}, .c = {0.7, 1.3}};
+        shape.n_constants = clsi_shape_constants(f);
+        assert_true(shape.n_constants > 0);
+        for (size_t k = 0; k < shape.n_constants; k++) {
+            static const double h = 1e-5;
+            clsi_shape up = shape, down = shape;
+            up.c[k] += h, down.c[k] -= h;
+            double difference = (value_of(g, x, clsi_shape_node(&s, &up, SIZE_MAX), 1.1) -
+                                 value_of(g, x, clsi_shape_node(&s, &down, SIZE_MAX), 1.1)) /
+                                (2 * h);
+            double slope = value_of(g, x, clsi_shape_node(&s, &shape, k), 1.1);
+            if (!(fabs(slope - difference) < 1e-8)) fail_msg("family %zu, constant %zu", f, k);
+        }
+        cls_program *p;
+        double work[200], in[3] = {1.1, 0.7, 1.3}, out;
+        assert_int_equal(clsi_shape_program(&s, &shape, &p, &e), CLS_OK);
+        cls_program_prepare(p, work);
+        cls_program_run(p, work, in, &out);
+        assert_true(out == value_of(g, x, clsi_shape_node(&s, &shape, SIZE_MAX), 1.1));
+        cls_program_free(&p);
+    }
+    cls_graph_free(&g);
+}
+
+/* Learns r of data made by `text` with so much noise on s; the report's notes, the caller's. */
+static char *learn_r(const char *text, double noise) {
+    static const range box[] = {{"s", 0.5, 3}};
+    static const char *const parts[] = {"r"};
+    cls_error e;
+    cls_system *s;
+    if (cls_system_parse(text, "made", NULL, &s, &e)) fail_msg("%s", e.message);
+    cls_table *t = make_data(s, 1, box, 12, 50, 0.1, 3);
+    const cls_table *table = t;
+    const char *name = "made here";
+    cls_random random;
+    cls_random_seed(&random, 5);
+    double *z = (double *)cls_table_column(t, (size_t)cls_table_find(t, "s"));
+    for (size_t i = 0; i < cls_table_rows(t); i++) z[i] += noise * cls_random_normal(&random);
+    cls_learn_options o = cls_learn_defaults();
+    cls_learn_info info;
+    cls_model *m;
+    o.n_unknown = 1;
+    o.unknown = parts;
+    if (cls_learn(s, NULL, 1, &table, &name, &o, &m, &info, &e)) fail_msg("%s", e.message);
+    assert_non_null(info.report);
+    char *notes = strdup(info.report->notes);
+    print_message("%s", notes);
+    cls_learn_report_free(&info.report);
+    cls_model_free(&m);
+    cls_table_free(&t);
+    cls_system_free(&s);
+    return notes;
+}
+
+/* The form, its constant within three of the errors that are told, and these no larger than a tenth. */
+static void a_saturation_is_found_with_its_constant(void **unused) {
+    (void)unused;
+    char *notes = learn_r("part r = s/(0.5 + s)\node s' = -r\nstart s = 1\nstep 0.1\n", 0.01);
+    const char *at = strstr(notes, "r: the constant ");
+    double c, error;
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "r: the constant %lf", &c), 1);
+    assert_non_null(strstr(at, "in s/(s + "));
+    assert_int_equal(sscanf(strstr(at, "+- "), "+- %lf", &error), 1);
+    assert_true(error > 0 && error < 0.05);
+    assert_true(fabs(c - 0.5) < 3 * error);
+    free(notes);
+}
+
+/* What a plain term says has no constant inside. */
+static void a_plain_law_stays_plain(void **unused) {
+    (void)unused;
+    char *notes = learn_r("part r = 0.3*s^2\node s' = -r\nstart s = 1\nstep 0.1\n", 0.02);
+    assert_null(strstr(notes, "the constant"));
+    free(notes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(derivatives_in_constants_are_differences),
+        cmocka_unit_test(a_saturation_is_found_with_its_constant),
+        cmocka_unit_test(a_plain_law_stays_plain),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
