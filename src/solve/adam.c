@@ -144,8 +144,9 @@ static void run_batches(adam *a, clsi_run *run) {
         double loss = iterate(a, run, rows, rate);
         run->info->iterations = k + 1;
         if ((k + 1) % epoch && k + 1 < most) {
-            if (clsi_run_ends(run)) return;
-            continue;
+            if (!clsi_run_ends(run)) continue;
+            if (!run->reported) clsi_run_keep(run, clsi_full_loss(run->problem, run->theta));
+            return;
         }
         if (!last || k + 1 == most) loss = clsi_full_loss(run->problem, run->theta);
         if (clsi_run_report(run, loss)) return;

@@ -15,6 +15,7 @@ typedef struct clsi_run {
     clsi_optimize_info *info;
     double *theta, *best; /* (n_parameters): where we are (the caller's), the best so far */
     double best_loss, started, asked; /* asked: when it was last asked whether to stop */
+    int reported;                     /* something was measured since the start */
     void (*state)(void *optimizer, clsi_archive *a); /* its numbers, in or out */
     void *optimizer;
 } clsi_run;
@@ -31,6 +32,8 @@ void clsi_run_save(clsi_run *run, clsi_archive *a);
 int clsi_run_report(clsi_run *run, double loss);
 /* Between two reports, where they are far apart: non-zero: stop now (info->reason is set). The state must be whole. */
 int clsi_run_ends(clsi_run *run);
+/* run->theta has this loss: the best, if it is less. */
+void clsi_run_keep(clsi_run *run, double loss);
 /* theta = best, info->final_loss; frees. Keeps `status`. */
 cls_status clsi_run_end(clsi_run *run, cls_status status);
 

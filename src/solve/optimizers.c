@@ -122,11 +122,15 @@ cls_status clsi_run_resume(clsi_run *run, void (*state)(void *optimizer, clsi_ar
                      "another problem; learn without resuming");
 }
 
+void clsi_run_keep(clsi_run *run, double loss) {
+    if (!(loss < run->best_loss)) return;
+    run->best_loss = loss;
+    memcpy(run->best, run->theta, run->problem->n_parameters * sizeof(double));
+}
+
 int clsi_run_report(clsi_run *run, double loss) {
-    if (loss < run->best_loss) {
-        run->best_loss = loss;
-        memcpy(run->best, run->theta, run->problem->n_parameters * sizeof(double));
-    }
+    clsi_run_keep(run, loss);
+    run->reported = 1;
     clsi_progress progress = {run->info->iterations, loss, clsi_now() - run->started, run};
     const clsi_optimize_options *o = run->options;
     if (run->best_loss <= o->loss_tolerance) {

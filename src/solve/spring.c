@@ -231,8 +231,9 @@ static void iterate(spring *s, clsi_run *run) {
         for (size_t j = 0; j < s->n; j++) s->mean[j] += FRESH * (s->here[j] - s->mean[j]);
         run->info->iterations = k + 1;
         if ((k + 1) % epoch && k + 1 < most && s->damping < MOST_DAMPING) {
-            if (clsi_run_ends(run)) return;
-            continue;
+            if (!clsi_run_ends(run)) continue;
+            if (!run->reported) clsi_run_keep(run, judge(s, run)); /* not the start itself */
+            return;
         }
         double loss = judge(s, run);
         s->stale = loss < run->best_loss ? 0 : s->stale + 1;
