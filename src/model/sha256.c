@@ -71,7 +71,7 @@ cls_status clsi_sha256_file(const char *path, int (*stop)(void *owner), void *ow
     if (!in) return clsi_cannot_open(path, errno, error);
     SHA2_CTX context;
     SHA256Init(&context);
-    uint8_t block[1 << 16];
+    uint8_t block[1 << 14]; /* threads may have stacks of 64 kB */
     size_t got;
     uint64_t done = 0;
     int fast = clsi_sha256_is_fast(), stopped = 0;
