@@ -153,8 +153,7 @@ static cls_node simplify_sum(simplifier *self, cls_node a) {
         gather_terms(self, a, 1, expand, &m);
         if (m.full) continue;
         cls_node candidate = build_sum(g, &m);
-        if (candidate != best && weight_of(self, candidate) < weight_of(self, best))
-            best = candidate;
+        if (weight_of(self, candidate) < weight_of(self, best)) best = candidate;
     }
     return best;
 }
@@ -227,7 +226,6 @@ static cls_node simplify_product(simplifier *self, cls_node a) {
         top = cls_mul(g, top, cls_apply(g, CLS_FN_EXP, exponent));
     }
     cls_node candidate = cls_div(g, top, bottom);
-    if (candidate == a) return a;
     return weight_of(self, candidate) <= weight_of(self, a) ? candidate : a;
 }
 
@@ -236,7 +234,7 @@ static void simplify_all(simplifier *self, const clsi_cone *cone, cls_node *map)
     for (size_t k = 0; k < cone->n; k++) {
         cls_node a = cone->node[k];
         cls_node args[CLSI_NODE_ARGS] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
-        size_t n = clsi_arg_count(g, a);
+        size_t n = cls_node_arg_count(g, a);
         for (size_t i = 0; i < n; i++) args[i] = map[clsi_cone_at(cone, clsi_arg(g, a, i)) - 1];
         cls_node b = clsi_rebuild(g, a, args);
         if (b == CLS_NO_NODE) return;
@@ -270,8 +268,7 @@ cls_node cls_simplify(cls_graph *g, cls_node a) {
         simplify_all(&self, &cone, map);
         result = cls_graph_status(g, NULL) == CLS_OK ? map[cone.n - 1] : CLS_NO_NODE;
         /* what is lighter piece by piece may share less: the whole decides */
-        if (result != CLS_NO_NODE && result != a && weight_of(&self, result) > weight_of(&self, a))
-            result = a;
+        if (result != CLS_NO_NODE && weight_of(&self, result) > weight_of(&self, a)) result = a;
         if (cls_graph_status(g, NULL) != CLS_OK) result = CLS_NO_NODE;
     }
     free(map);
