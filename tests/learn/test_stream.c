@@ -173,7 +173,7 @@ static cls_status share(void *context, const char *what, const char *identity, s
     if (n * bytes > MOST_BYTES) abort();
     if (last > first) memcpy(r->m->all + first, (char *)parts + first, last - first);
     pthread_barrier_wait(&r->m->barrier);
-    if (n * bytes) memcpy(parts, r->m->all, n * bytes);
+    if (n && bytes) memcpy(parts, r->m->all, n * bytes);
     pthread_barrier_wait(&r->m->barrier);
     return CLS_OK;
 }
