@@ -218,7 +218,11 @@ static void write_variables(const draft *d) {
     for (size_t k = 0; k < coordinates(d); k++) {
         c = coordinate(d, k);
         clsi_text_printf(d->f, "coordinate  %s", c->variable);
-        if (!c->hidden) write_unit(d, c);
+        if (!c->hidden && c->role == ANGLE && c->unit)
+            clsi_text_append(d->f,
+                             " [rad]"); /* that is what a cosine takes; degrees are converted */
+        else if (!c->hidden)
+            write_unit(d, c);
         if (c->role == ANGLE) clsi_text_printf(d->f, " angle");
         if (c->hidden)
             clsi_text_printf(d->f, "   # nobody measured it: only its velocity, column %s\n",
@@ -390,14 +394,25 @@ static void write_flows(const draft *d) {
     clsi_text_printf(d->f, "\n");
 }
 
+/* In the unit that the draft has it in. */
+static double first_of(const column *c) {
+    double factor, divisor, offset;
+    cls_error ignored;
+    if (c->hidden) return 0;
+    if (c->role != ANGLE || !c->unit ||
+        cls_unit_convert(c->unit, "rad", &factor, &divisor, &offset, &ignored) != CLS_OK)
+        return c->first;
+    return c->first * factor / divisor + offset;
+}
+
 static void write_start(const draft *d) {
     size_t n = coordinates(d), m = count(d, TEMPERATURE, TEMPERATURE);
     double value = 300;
     clsi_text_printf(d->f, "start ");
     for (size_t k = 0; k < n; k++) {
         const column *c = coordinate(d, k);
-        clsi_text_printf(d->f, "%s%s = %.9g, v.%s = 0", k ? ", " : "", c->variable,
-                         c->hidden ? 0 : c->first, c->variable);
+        clsi_text_printf(d->f, "%s%s = %.9g, v.%s = 0", k ? ", " : "", c->variable, first_of(c),
+                         c->variable);
     }
     for (size_t k = 0; k < m; k++) {
         (void)kelvin(nth(d, TEMPERATURE, TEMPERATURE, k), &value);

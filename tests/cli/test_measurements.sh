@@ -768,6 +768,10 @@ END
     expect_json 'abs(d["found"]["gain_Angle"]["value"] - 0.95) < 0.01 and d["test"]["better"]'
     run "$CLAUSIUS" new rig --from log.csv
     expect_exit 5
+    printf 'time,angle [deg]\n0,90\n1,80\n2,60\n' >turn.csv
+    run "$CLAUSIUS" new turn --from turn.csv # a cosine takes radians
+    expect_in_file '^coordinate  angle \[rad\] angle' turn.clausius
+    expect_in_file '^start angle = 1\.5707963' turn.clausius
     printf 'time,a\n0,1\n1,1\n' >still.csv
     run "$CLAUSIUS" new still --from still.csv
     expect_exit 3
