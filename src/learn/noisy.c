@@ -227,6 +227,7 @@ static cls_status settle_from_file(clsi_noisy *k, size_t rows, const unsigned ch
 static cls_status grow(clsi_noisy *k, unsigned char *keep, double *full) {
     size_t rows = clsi_recipe_first(k->multiple), most = clsi_recipe_longest(k->multiple);
     cls_status status = clsi_noisy_settle(k, rows);
+    if (status == CLS_OK) status = clsi_noisy_remember(k);
     k->misfit = 0;
     while (status == CLS_OK) {
         note_terms(k, rows);
@@ -508,6 +509,7 @@ cls_status clsi_learner_fit_noisy(clsi_learner *w, size_t n_tables, const cls_ta
     cls_system_free(&k.whole_open);
     cls_system_free(&k.built);
     clsi_noisy_free_library(&k);
+    clsi_noisy_forget(&k.shortest);
     clsi_unknowns_free(&k.all);
     clsi_recording_free(&k.data);
     for (size_t i = 0; k.tables && i < n_tables; i++) cls_table_free(&k.tables[i]);
