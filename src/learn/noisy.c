@@ -334,6 +334,29 @@ static cls_status find_all_terms(clsi_noisy *k) {
     return status;
 }
 
+/* Other terms than polynomials may explain longer windows, which these could not. */
+static cls_status grow_further(clsi_noisy *k) {
+    size_t most = clsi_recipe_longest(k->multiple), rows = k->recipe.window, began = rows;
+    double *full = clsi_calloc(k->P + k->Q + 1, sizeof *full);
+    cls_status status = full ? CLS_OK : clsi_no_memory(k->w->error);
+    while (status == CLS_OK && rows < most && !clsi_noisy_is_over(k)) {
+        size_t next = 5 * rows / 2 < most ? 5 * rows / 2 : most;
+        memcpy(full, k->full, (k->P + k->Q) * sizeof *full);
+        status = clsi_noisy_fit(k, next, 0);
+        if (status == CLS_NUMERIC || (status == CLS_OK && is_misfit(k))) {
+            status = go_back(k, k->keep, full, rows);
+            break;
+        }
+        rows = next;
+    }
+    free(full);
+    if (status != CLS_OK || rows == began) return status;
+    k->misfit = rows < most;
+    clsi_text_printf(&k->recipe.notes, "with these terms windows of %zu rows are explained\n",
+                     rows);
+    return clsi_noisy_last(k);
+}
+
 static cls_status finish(clsi_noisy *k) {
     clsi_learner *w = k->w;
     cls_learn_info *info = w->info;
@@ -469,6 +492,7 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
         status = begin_moving(k);
     if (status == CLS_OK) status = find_all_terms(k);
     if (status == CLS_OK && !k->blind) status = clsi_noisy_prefer(k);
+    if (status == CLS_OK && k->misfit && k->specs) status = grow_further(k);
     if (status == CLS_OK) status = score(k);
     if (status == CLS_OK && clsi_noisy_lacks(w->points))
         status = clsi_advise(k->multiple, w->theta, NULL, 0, &k->recipe.notes, w->error);

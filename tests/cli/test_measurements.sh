@@ -772,6 +772,14 @@ END
     run "$CLAUSIUS" new turn --from turn.csv # a cosine takes radians
     expect_in_file '^coordinate  angle \[rad\] angle' turn.clausius
     expect_in_file '^start angle = 1\.5707963' turn.clausius
+    printf 'run,time,x,v.x,C,v.C\n1,0,1,0,2,1\n1,1,0.9,-0.2,2,1.1\n2,0,0.5,0.1,3,1\n2,1,0.4,0,3,2\n' >two.csv
+    run "$CLAUSIUS" new two.clausius --from two.csv # motions have numbers, and velocities our names
+    expect_ok
+    expect_in_file '^data trajectory = "run"' two.clausius
+    expect_in_file '^coordinate  x ' two.clausius
+    expect_in_file '^# column v.x is the velocity of x' two.clausius
+    expect_in_file '^data v.C_2 = "v.C"' two.clausius
+    [[ $(grep -c '^coordinate' two.clausius) == 2 ]] || fail 'a velocity or the number of a motion became a coordinate'
     printf 'time,a\n0,1\n1,1\n' >still.csv
     run "$CLAUSIUS" new still --from still.csv
     expect_exit 3
