@@ -19,7 +19,7 @@ enum { MAX = 64, LARGE = 2000, WORK = 2000000, LONG = 100, PER_NODE = 400, KNOWN
 
 typedef struct simplifier {
     cls_graph *g;
-    size_t work, most; /* steps so far, and how many there may be */
+    size_t work, most;     /* steps so far, and how many there may be */
     cls_node known[KNOWN]; /* nodes weighed last, + 1 */
     size_t weight[KNOWN];
 } simplifier;
