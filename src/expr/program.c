@@ -150,8 +150,17 @@ void clsi_run_scalars(double *work, double *r, const clsi_instruction *in,
 #undef DO_BOTH
 }
 
+double *clsi_program_inputs(const cls_program *p, double *work) {
+    return registers(p, work) + (p->plan ? p->plan->n_constants : p->n_constants);
+}
+
+static int is_direct(const cls_program *p) {
+    return p->native && p->native->direct;
+}
+
 static void read_inputs(const cls_program *p, size_t first, size_t last, double *work,
                         const double *in) {
+    if (is_direct(p)) return;
     double *inputs = work + (p->plan ? p->plan->n_constants : p->n_constants);
     size_t set = p->first_parameter, end = set + p->n_parameters;
     if (!p->n_parameters) set = end = last;
@@ -161,6 +170,7 @@ static void read_inputs(const cls_program *p, size_t first, size_t last, double 
 
 static void read_outputs(const cls_program *p, size_t first, size_t last, const double *work,
                          double *out) {
+    if (is_direct(p)) return;
     const uint32_t *outputs = p->plan ? p->plan->outputs : p->outputs;
     if (!p->plan || !p->plan->n_phases) {
         for (size_t k = first; k < last; k++) out[k] = work[outputs[k]];
@@ -223,9 +233,10 @@ void clsi_program_link(cls_program *p, cls_program *other, const uint32_t *input
     free(keep);
 }
 
-static void run_stages(const cls_program *p, double *work, int first, int last, double *out) {
+static void run_stages(const cls_program *p, double *work, const double *in, int first, int last,
+                       double *out) {
     if (p->native) {
-        clsi_native_run(p->native, work, first, last);
+        clsi_native_run(p->native, work, in, out, first, last);
         return;
     }
     if (p->plan) {
@@ -238,8 +249,8 @@ static void run_stages(const cls_program *p, double *work, int first, int last, 
 }
 
 /* The early stage ends with what is early of the fields. */
-static void run_early(const cls_program *p, double *work) {
-    run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_EARLY, NULL);
+static void run_early(const cls_program *p, double *work, const double *in) {
+    run_stages(p, work, in, CLSI_STAGE_EARLY, CLSI_STAGE_EARLY, NULL);
     clsi_run_early_calls(p, work);
 }
 
@@ -247,7 +258,7 @@ void clsi_program_early(const cls_program *p, double *work, const double *in) {
     work = registers(p, work);
     read_inputs(p, 0, p->n_early_inputs, work, in);
     clsi_copy_states(p, work, NULL, NULL);
-    run_early(p, work);
+    run_early(p, work, in);
 }
 
 /* The first n inputs are those that `other` was run with, to the bit. */
@@ -272,28 +283,28 @@ void clsi_program_early_from(const cls_program *p, double *work, const double *i
     read_inputs(p, 0, p->n_early_inputs, work, in);
     clsi_copy_states(p, work, other, of);
     if (known)
-        p->native->known(work, of);
+        p->native->known(work, in, of);
     else
-        run_early(p, work);
+        run_early(p, work, in);
 }
 
 void clsi_program_first(const cls_program *p, double *work, const double *in, double *out) {
     work = registers(p, work);
     read_inputs(p, p->n_early_inputs, p->n_inputs, work, in);
-    run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_FIRST, out);
+    run_stages(p, work, in, CLSI_STAGE_FIRST, CLSI_STAGE_FIRST, out);
     read_outputs(p, 0, p->n_first_outputs, work, out);
 }
 
-void clsi_program_rest(const cls_program *p, double *work, double *out) {
+void clsi_program_rest(const cls_program *p, double *work, const double *in, double *out) {
     work = registers(p, work);
-    run_stages(p, work, CLSI_STAGE_REST, CLSI_STAGE_REST, out);
+    run_stages(p, work, in, CLSI_STAGE_REST, CLSI_STAGE_REST, out);
     read_outputs(p, p->n_first_outputs, p->n_outputs, work, out);
 }
 
 void clsi_program_late(const cls_program *p, double *work, const double *in, double *out) {
     work = registers(p, work);
     read_inputs(p, p->n_early_inputs, p->n_inputs, work, in);
-    run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST, out);
+    run_stages(p, work, in, CLSI_STAGE_FIRST, CLSI_STAGE_REST, out);
     read_outputs(p, 0, p->n_outputs, work, out);
 }
 
@@ -307,10 +318,10 @@ void cls_program_run(const cls_program *p, double *work, const double *in, doubl
     read_inputs(p, 0, p->n_inputs, work, in);
     clsi_copy_states(p, work, NULL, NULL);
     if (p->n_early_calls) {
-        run_early(p, work);
-        run_stages(p, work, CLSI_STAGE_FIRST, CLSI_STAGE_REST, out);
+        run_early(p, work, in);
+        run_stages(p, work, in, CLSI_STAGE_FIRST, CLSI_STAGE_REST, out);
     } else {
-        run_stages(p, work, CLSI_STAGE_EARLY, CLSI_STAGE_REST, out);
+        run_stages(p, work, in, CLSI_STAGE_EARLY, CLSI_STAGE_REST, out);
     }
     read_outputs(p, 0, p->n_outputs, work, out);
 }
