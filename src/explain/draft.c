@@ -197,13 +197,14 @@ static cls_status find_columns(draft *d, const cls_table *t, cls_error *error) {
         status = cls_table_inspect_column(t, i, &d->c[i].facts, error);
         if (!status) look(d, i, t);
     }
+    if (status) return status; /* a column without a name is not looked at */
     /* without a column `time`: the first that rises from row to row */
-    for (size_t i = 0; !status && !times.known && i < d->n; i++)
+    for (size_t i = 0; !times.known && i < d->n; i++)
         if (d->c[i].facts.rises) {
             d->c[i].role = TIME;
             break;
         }
-    for (size_t i = 0; !status && i < d->n; i++)
+    for (size_t i = 0; i < d->n; i++)
         if (d->c[i].role == TIME && strcmp(d->c[i].name, "trajectory"))
             look_at_time(d, &times, &d->c[i], cls_table_rows(t));
     check_ambient(d);
@@ -220,13 +221,12 @@ static cls_status find_columns(draft *d, const cls_table *t, cls_error *error) {
         nth(d, VELOCITY, VELOCITY, k)->hidden = 1;
     for (size_t i = 0; i < d->n; i++)
         if (d->c[i].role != TIME && d->c[i].role != CONSTANT) name_variable(d, &d->c[i]);
-    if (!status && !coordinates(d) && !count(d, TEMPERATURE, TEMPERATURE))
-        status =
-            clsi_fail(error, CLS_DATA,
-                      "%s: no column that changes and is no input: nothing to make a system of; "
-                      "name columns with --map or --columns",
-                      d->from);
-    return status;
+    if (!coordinates(d) && !count(d, TEMPERATURE, TEMPERATURE))
+        return clsi_fail(error, CLS_DATA,
+                         "%s: no column that changes and is no input: nothing to make a system of; "
+                         "name columns with --map or --columns",
+                         d->from);
+    return CLS_OK;
 }
 
 /* ---- the text ---- */

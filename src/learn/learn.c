@@ -481,6 +481,18 @@ static cls_status say_times(const cls_learn_options *options, const cls_table *d
     return CLS_OK;
 }
 
+/* Candidates that fail are passed over while forms, terms, schemes and starts are compared; for want of
+ * memory the best of the others would be another answer than the one that was asked for. */
+static cls_status answered(unsigned long before, cls_status status, cls_model **out,
+                           cls_learn_info *info, cls_error *error) {
+    status = clsi_failed_since(before, status, error);
+    if (status == CLS_MEMORY) {
+        cls_model_free(out);
+        cls_learn_report_free(&info->report);
+    }
+    return status;
+}
+
 /* Trajectories whose rows do not stand together are sorted first, in copies. */
 cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_t n_tables,
                      const cls_table *const *tables, const char *const *names,
@@ -490,7 +502,10 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
     *out = NULL;
     NEED(error, system);
     *out = NULL;
+    NEED(error, info);
+    NEED(error, (tables && names) || !n_tables);
     *info = (cls_learn_info){0};
+    unsigned long before = clsi_failures();
     cls_table **copies = clsi_calloc(n_tables + 1, sizeof *copies);
     const cls_table **used = clsi_calloc(n_tables + 1, sizeof *used);
     cls_status status = copies && used ? CLS_OK : clsi_no_memory(error);
@@ -506,7 +521,7 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
     for (size_t i = 0; copies && i < n_tables; i++) cls_table_free(&copies[i]);
     free(copies);
     free(used);
-    return status;
+    return answered(before, status, out, info, error);
 }
 
 /* ---- files ---- */
@@ -544,10 +559,11 @@ cls_status cls_learn_files(const cls_system *system, const cls_assignments *set,
     NEED(error, paths);
     cls_learn_options o = cls_learn_defaults();
     TAKE_OPTIONS(&o, options);
-    *out = NULL;
+    NEED(error, info);
     *info = (cls_learn_info){0};
     if (needs_all(system, &o))
         return learn_whole(system, set, n_files, paths, reading, options, out, info, error);
+    unsigned long before = clsi_failures();
     clsi_stream st = {.n_files = n_files, .paths = paths, .reading = reading};
     cls_status status = clsi_stream_open(&st, &o, error);
     const cls_table *sample = st.sample;
@@ -556,5 +572,5 @@ cls_status cls_learn_files(const cls_system *system, const cls_assignments *set,
     if (status == CLS_OK && (status = say_times(options, sample, info, *out, error)) != CLS_OK)
         cls_model_free(out);
     clsi_stream_close(&st);
-    return status;
+    return answered(before, status, out, info, error);
 }
