@@ -472,11 +472,24 @@ static cls_status doubt(clsi_noisy *k) {
     return status;
 }
 
+/* Values that stand alone are missing from here on: a window that begins with one may end in another valley. */
+static cls_status hide_wild(clsi_noisy *k) {
+    size_t n = k->data->n * k->data->ny;
+    double *list = clsi_calloc(2 * n + 1, sizeof *list);
+    unsigned char *wild = clsi_calloc(n + 1, 1);
+    size_t alone = list && wild ? clsi_wild_hide(k->data, wild, list, list + n) : 0;
+    if (alone) clsi_wild_tell(alone, n, "left out", &k->recipe.notes);
+    free(list);
+    free(wild);
+    return list && wild ? CLS_OK : clsi_no_memory(k->w->error);
+}
+
 static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char *const *names) {
     clsi_learner *w = k->w;
     k->blind = clsi_learner_is_recorded(w);
     k->Q = w->open ? w->open->n : 0;
     cls_status status = clsi_noisy_record(k, tables, names);
+    if (status == CLS_OK) status = hide_wild(k);
     if (status == CLS_OK)
         status =
             clsi_report_create(k->data, w->o, k->Q, clsi_noisy_explain(k), &k->report, w->error);

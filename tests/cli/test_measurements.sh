@@ -790,6 +790,28 @@ END
     expect_stderr 'clausius new NAME --from DATA'
 }
 
+# One value in twenty is nonsense: the scores are of the others, and the linear model begins with what there is.
+test_values_that_stand_alone_are_not_scored() {
+    cat >well.clausius <<'END'
+system "two wells"
+coordinate x
+temperature T
+part V = x^4/4 - x^2/2
+thermal lagrangian v.x^2/2 - V + 1000*T*(log(T/300) - 1)
+friction F on T: x <- -0.1*v.x
+start x = 1, v.x = 0, T = 300
+END
+    run "$CLAUSIUS" simulate well.clausius --samples 8 --seed 3 --sample 'x~U(-1.5,1.5), v.x~U(-0.8,0.8)' --h 0.1 --steps 100 --quiet -o exact.csv
+    expect_ok
+    grep -v '^#' exact.csv | awk -F, -v OFS=, 'BEGIN { srand(4) } function noise() { s = 0; for (i = 0; i < 12; i++) s += rand(); return s - 6 }
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; print "trajectory", "time", "x", "v.x"; next }
+        { print $(at["trajectory"]), $(at["time"]), $(at["x"]) + 0.01*noise() + (rand() < 0.05)*2*noise(), $(at["v.x"]) + 0.01*noise() + (rand() < 0.05)*2*noise() }' >wild.csv
+    run "$CLAUSIUS" learn well.clausius wild.csv --unknown V,F -o well.safetensors --json
+    expect_ok
+    expect_json 'd["test"]["better"] and "stand alone, far from the rows beside them" in d["report"]["notes"]'
+    expect_json 'all(c["run"] < 0.1 and c["run_arx"] < 5 for c in d["report"]["channels"])'
+}
+
 # What short windows cannot tell (a leak to the room) is found by longer ones, whatever it wandered to.
 test_parameters_that_short_windows_do_not_tell() {
     cat >truth.clausius <<'END'
