@@ -1,9 +1,8 @@
 /* Which steps are compiled for their numbers of unknowns and states (few.inc). */
 #include "expr/native.h"
+#include "simulate/few_sizes.h"
 #include "simulate/host.h"
-#include "few_sizes.h"
 
-/* The sizes, X(unknowns, states): CMakeLists.txt has the list. */
 #define DECLARE(k, nz) clsi_few clsi_few_##k##_##nz;
 CLSI_FEW_SIZES(DECLARE)
 
