@@ -9,12 +9,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t slot_of(const clsi_cone *c, cls_node a) {
-    return (size_t)((uint64_t)a * 0x9e3779b97f4a7c15u >> 32) & (c->slots - 1);
+static size_t spread(cls_node a) {
+    return (size_t)((uint64_t)a * 0x9e3779b97f4a7c15u >> 32);
 }
+
+static size_t slot_of(const clsi_cone *c, cls_node a) {
+    return spread(a) & (c->slots - 1);
+}
+
+/* ---- a few ---- */
+
+enum { FEW_SLOTS = 2 * CLSI_FEW_NODES };
+
+/* The place of a node in the table of a few, or the empty one where it belongs. */
+static size_t few_slot(const clsi_cone *c, cls_node a) {
+    size_t s = spread(a) % FEW_SLOTS;
+    while (c->few_places[s] && c->few[c->few_places[s] - 1] != a) s = (s + 1) % FEW_SLOTS;
+    return s;
+}
+
+static void enter_few(clsi_cone *c) {
+    memset(c->few_places, 0, sizeof c->few_places);
+    for (size_t k = 0; k < c->n; k++) c->few_places[few_slot(c, c->few[k])] = (uint8_t)(k + 1);
+}
+
+/* ---- any number ---- */
 
 /* Position + 1 of the node in the table, or 0; while collecting: the order of finding. */
 uint32_t clsi_cone_at(const clsi_cone *c, cls_node a) {
+    if (c->small) return c->few_places[few_slot(c, a)];
     if (c->dense) return a < c->size ? c->place[a] : 0;
     for (size_t s = slot_of(c, a); c->place[s]; s = (s + 1) & (c->slots - 1))
         if (c->node[c->place[s] - 1] == a) return c->place[s];
@@ -27,16 +50,11 @@ static void enter(clsi_cone *c, size_t k) {
     c->place[s] = (uint32_t)k + 1;
 }
 
-static void drop_places(clsi_cone *c) {
-    if (c->place != c->few_places) free(c->place);
-    c->place = NULL;
-}
-
 static int rehash(clsi_cone *c, size_t slots) {
     if (slots == c->slots) {
         memset(c->place, 0, slots * sizeof *c->place);
     } else {
-        drop_places(c);
+        free(c->place);
         c->slots = slots;
         c->place = clsi_calloc(slots, sizeof *c->place);
     }
@@ -44,38 +62,50 @@ static int rehash(clsi_cone *c, size_t slots) {
     return c->place != NULL;
 }
 
-/* Room for one more. */
-static int grow(clsi_cone *c) {
-    if (c->n < c->room) return 1;
-    if (c->node != c->few) return clsi_grow(&c->node, &c->room, c->n + 1, sizeof *c->node);
+/* No longer a few. */
+static int leave_few(clsi_cone *c) {
     cls_node *node = clsi_malloc(4 * sizeof c->few);
     if (!node) return 0;
     memcpy(node, c->few, sizeof c->few);
     c->node = node;
     c->room = 4 * CLSI_FEW_NODES;
+    c->small = 0;
+    return rehash(c, 8 * CLSI_FEW_NODES);
+}
+
+/* Marks in an array instead of a table. */
+static int make_dense(const cls_graph *g, clsi_cone *c) {
+    uint32_t *place = clsi_calloc(g->n, sizeof *place);
+    if (!place) return 0;
+    for (size_t k = 0; k < c->n; k++) place[c->node[k]] = (uint32_t)k + 1;
+    free(c->place);
+    c->place = place;
+    c->dense = 1;
+    c->size = g->n;
     return 1;
 }
 
-/* 1 when it is new, -1 when out of memory. */
+/* 0 when out of memory. */
 static int take(const cls_graph *g, clsi_cone *c, cls_node a) {
-    if (clsi_cone_at(c, a)) return 0;
-    if (!grow(c)) return -1;
+    if (c->small) {
+        size_t s = few_slot(c, a);
+        if (c->few_places[s]) return 1;
+        if (c->n < CLSI_FEW_NODES) {
+            c->few[c->n++] = a;
+            c->few_places[s] = (uint8_t)c->n;
+            return 1;
+        }
+        if (!leave_few(c)) return 0;
+    }
+    if (clsi_cone_at(c, a)) return 1;
+    if (!clsi_grow(&c->node, &c->room, c->n + 1, sizeof *c->node)) return 0;
     c->node[c->n++] = a;
     if (c->dense) {
         c->place[a] = (uint32_t)c->n;
         return 1;
     }
-    if (c->n > 4096 && c->n > g->n / 16) { /* large: marks in an array */
-        uint32_t *place = clsi_calloc(g->n, sizeof *place);
-        if (!place) return -1;
-        for (size_t k = 0; k < c->n; k++) place[c->node[k]] = (uint32_t)k + 1;
-        drop_places(c);
-        c->place = place;
-        c->dense = 1;
-        c->size = g->n;
-        return 1;
-    }
-    if (2 * c->n > c->slots) return rehash(c, 4 * c->slots) ? 1 : -1;
+    if (c->n > 4096 && c->n > g->n / 16) return make_dense(g, c);
+    if (2 * c->n > c->slots) return rehash(c, 4 * c->slots);
     enter(c, c->n - 1);
     return 1;
 }
@@ -101,9 +131,10 @@ static void sort_few(clsi_cone *c) {
 }
 
 static int sort(const cls_graph *g, clsi_cone *c) {
-    if (c->node == c->few) {
+    if (c->small) {
         sort_few(c);
-        return rehash(c, c->slots);
+        enter_few(c);
+        return 1;
     }
     if (!c->dense) {
         if (c->n) qsort(c->node, c->n, sizeof *c->node, by_number);
@@ -119,21 +150,21 @@ static int sort(const cls_graph *g, clsi_cone *c) {
 }
 
 int clsi_cone_collect(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {
-    c->n = c->size = 0;
+    c->n = c->size = c->slots = 0;
     c->dense = 0;
+    c->small = 1;
     c->node = c->few;
     c->room = CLSI_FEW_NODES;
-    c->place = c->few_places;
-    c->slots = 2 * CLSI_FEW_NODES;
+    c->place = NULL;
     memset(c->few_places, 0, sizeof c->few_places);
     for (size_t i = 0; i < count; i++)
-        if (nodes[i] < g->n && take(g, c, nodes[i]) < 0) return 0;
+        if (nodes[i] < g->n && !take(g, c, nodes[i])) return 0;
     for (size_t k = 0; k < c->n; k++) { /* the list is its own queue */
         cls_node a = c->node[k];
-        size_t args = cls_node_arg_count(g, a);
+        size_t args = clsi_arg_count(g, a);
         for (size_t i = 0; i < args; i++)
-            if (take(g, c, clsi_arg(g, a, i)) < 0) return 0;
-        if (clsi_block(g, a) != CLS_NO_NODE && take(g, c, clsi_block(g, a)) < 0) return 0;
+            if (!take(g, c, clsi_arg(g, a, i))) return 0;
+        if (clsi_block(g, a) != CLS_NO_NODE && !take(g, c, clsi_block(g, a))) return 0;
     }
     return 1;
 }
@@ -160,7 +191,8 @@ size_t clsi_cone_weight(const cls_graph *g, cls_node a) {
 
 void clsi_cone_free(clsi_cone *c) {
     if (c->node != c->few) free(c->node);
-    drop_places(c);
+    free(c->place);
+    c->place = NULL;
     c->node = NULL;
     c->n = 0;
 }
@@ -173,7 +205,7 @@ void clsi_cone_active(const cls_graph *g, const clsi_cone *c, size_t n, const cl
         if (at) active[at - 1] = 1;
     }
     for (size_t k = 0; k < c->n; k++) {
-        size_t args = cls_node_arg_count(g, c->node[k]);
+        size_t args = clsi_arg_count(g, c->node[k]);
         for (size_t i = 0; i < args && !active[k]; i++)
             active[k] |= active[clsi_cone_at(c, clsi_arg(g, c->node[k], i)) - 1];
         cls_node block = clsi_block(g, c->node[k]);

@@ -74,17 +74,21 @@ static void power_slopes(cls_graph *g, cls_node whole, cls_node a, cls_node b, c
 }
 
 /* d/da f[a x i, b x j] = i f[a x (i+1), b x j], and the same for b. */
-static void quotient_slopes(cls_graph *g, const clsi_node *n, cls_node *out) {
+static void quotient_slopes(cls_graph *g, const clsi_node *n, unsigned wanted, cls_node *out) {
     double c = n->arg[2] == CLS_NO_NODE ? 0 : cls_node_value(g, n->arg[2]);
     cls_function f = (cls_function)n->function;
     cls_node a = n->arg[0], b = n->arg[1];
-    out[0] = cls_mul(g, cls_constant(g, n->i), cls_quotient(g, f, n->i + 1, n->j, a, b, c));
-    out[1] = cls_mul(g, cls_constant(g, n->j), cls_quotient(g, f, n->i, n->j + 1, a, b, c));
+    if (wanted & 1)
+        out[0] = cls_mul(g, cls_constant(g, n->i), cls_quotient(g, f, n->i + 1, n->j, a, b, c));
+    if (wanted & 2)
+        out[1] = cls_mul(g, cls_constant(g, n->j), cls_quotient(g, f, n->i, n->j + 1, a, b, c));
     out[2] = cls_constant(g, 0);
 }
 
-/* Partial derivatives of node k in its arguments. */
-static void slopes(cls_graph *g, cls_node k, cls_node *out) {
+/* Partial derivatives of node k in its arguments, as far as they are wanted (bit i: argument i; others
+ * may be there): what nobody asks for would stay in the graph. */
+enum { ALL_SLOPES = 7 };
+static void slopes(cls_graph *g, cls_node k, unsigned wanted, cls_node *out) {
     clsi_node n = g->nodes[k];
     cls_node a = n.arg[0], b = n.arg[1];
     switch ((cls_op)n.op) {
@@ -101,12 +105,12 @@ static void slopes(cls_graph *g, cls_node k, cls_node *out) {
         out[1] = a;
         break;
     case CLS_OP_DIV:
-        out[0] = one_over(g, b);
-        out[1] = cls_neg(g, cls_div(g, k, b));
+        if (wanted & 1) out[0] = one_over(g, b);
+        if (wanted & 2) out[1] = cls_neg(g, cls_div(g, k, b));
         break;
     case CLS_OP_POW: power_slopes(g, k, a, b, out); break;
     case CLS_OP_FUNCTION: out[0] = clsi_function_derivative(g, (cls_function)n.function, a); break;
-    case CLS_OP_QUOTIENT: quotient_slopes(g, &n, out); break;
+    case CLS_OP_QUOTIENT: quotient_slopes(g, &n, wanted, out); break;
     case CLS_OP_FIELD: clsi_field_slopes(g, k, out); break;
     }
 }
@@ -161,7 +165,7 @@ static void discrete_slopes(cls_graph *g, cls_node k, const cls_node *u, const c
         out[0] = out[1] = out[2] = CLS_NO_NODE;
         break;
     case CLS_OP_FIELD: clsi_field_discrete_slopes(g, k, u, w, out); break;
-    default: slopes(g, k, out); break; /* linear operations */
+    default: slopes(g, k, ALL_SLOPES, out); break; /* linear operations */
     }
 }
 
@@ -173,7 +177,7 @@ void clsi_mark_active(const cls_graph *g, size_t top, const unsigned char *reach
         if (symbols[i] < g->n) active[symbols[i]] = 1;
     for (size_t k = 0; k < top; k++) {
         if (!reach[k]) continue;
-        size_t args = cls_node_arg_count(g, (cls_node)k);
+        size_t args = clsi_arg_count(g, k);
         for (size_t i = 0; i < args; i++) active[k] |= active[clsi_arg(g, k, i)];
         if (clsi_block(g, k) != CLS_NO_NODE) active[k] |= active[clsi_block(g, k)];
     }
@@ -191,6 +195,8 @@ static cls_status out_of_memory(cls_graph *g, size_t n, size_t stride, cls_node 
 cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
                           const cls_node *from, const cls_node *to, cls_node *out) {
     NEED(NULL, g);
+    NEED(NULL, (nodes && out) || !count);
+    NEED(NULL, (from && to) || !n);
     clsi_cone cone;
     if (!clsi_cone_create(g, count, nodes, &cone)) return out_of_memory(g, count, 1, out);
     unsigned char *active = clsi_calloc(cone.n, 1);
@@ -211,7 +217,7 @@ cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, siz
         cls_node a = cone.node[k];
         if (!active[k] || map[k] != a || g->nodes[a].op == CLS_OP_SYMBOL) continue;
         cls_node args[CLSI_NODE_ARGS] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
-        size_t n_args = cls_node_arg_count(g, a);
+        size_t n_args = clsi_arg_count(g, a);
         for (size_t i = 0; i < n_args; i++)
             args[i] = map[clsi_cone_at(&cone, clsi_arg(g, a, i)) - 1];
         map[k] = clsi_rebuild(g, a, args);
@@ -230,8 +236,10 @@ cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, siz
 static cls_node tangent_of(cls_graph *g, size_t k, const unsigned char *active,
                            const cls_node *tangent) {
     cls_node slope[CLSI_NODE_ARGS], sum = cls_constant(g, 0);
-    slopes(g, (cls_node)k, slope);
-    size_t args = cls_node_arg_count(g, (cls_node)k);
+    size_t args = clsi_arg_count(g, k);
+    unsigned wanted = 0;
+    for (size_t i = 0; i < args && i < 3; i++) wanted |= active[clsi_arg(g, k, i)] ? 1u << i : 0;
+    slopes(g, (cls_node)k, wanted, slope);
     for (size_t i = 0; i < args; i++) {
         cls_node arg = clsi_arg(g, k, i);
         if (active[arg]) sum = cls_add(g, sum, cls_mul(g, slope[i], tangent[arg]));
@@ -292,12 +300,15 @@ cls_node cls_derivative(cls_graph *g, cls_node a, cls_node symbol) {
         for (size_t k = 0; k < cone.n; k++) {
             if (!active[k] || k + 1 == at) continue;
             cls_node slope[CLSI_NODE_ARGS], sum = cls_constant(g, 0);
-            slopes(g, cone.node[k], slope);
-            size_t args = cls_node_arg_count(g, cone.node[k]);
+            size_t args = clsi_arg_count(g, cone.node[k]), arg[CLSI_NODE_ARGS];
+            unsigned wanted = 0;
             for (size_t i = 0; i < args; i++) {
-                size_t arg = clsi_cone_at(&cone, clsi_arg(g, cone.node[k], i)) - 1;
-                if (active[arg]) sum = cls_add(g, sum, cls_mul(g, slope[i], tangent[arg]));
+                arg[i] = clsi_cone_at(&cone, clsi_arg(g, cone.node[k], i)) - 1;
+                wanted |= i < 3 && active[arg[i]] ? 1u << i : 0;
             }
+            slopes(g, cone.node[k], wanted, slope);
+            for (size_t i = 0; i < args; i++)
+                if (active[arg[i]]) sum = cls_add(g, sum, cls_mul(g, slope[i], tangent[arg[i]]));
             tangent[k] = sum;
         }
         result = active[cone.n - 1] ? tangent[cone.n - 1] : cls_constant(g, 0);
@@ -328,15 +339,17 @@ static void walk_back(cls_graph *g, const clsi_cone *cone, size_t n, const cls_n
     for (size_t k = cone->n; k-- > 0;) {
         if (!active[k] || active[k] == LEAF || adjoint[k] == zero) continue;
         cls_node slope[CLSI_NODE_ARGS], u[CLSI_NODE_ARGS], w[CLSI_NODE_ARGS];
-        size_t args = cls_node_arg_count(g, cone->node[k]), arg[CLSI_NODE_ARGS];
+        size_t args = clsi_arg_count(g, cone->node[k]), arg[CLSI_NODE_ARGS];
+        unsigned wanted = 0;
         for (size_t i = 0; i < args; i++) {
             arg[i] = clsi_cone_at(cone, clsi_arg(g, cone->node[k], i)) - 1;
+            wanted |= i < 3 && active[arg[i]] ? 1u << i : 0;
             if (at_u) u[i] = at_u[arg[i]], w[i] = at_w[arg[i]];
         }
         if (at_u)
             discrete_slopes(g, cone->node[k], u, w, slope);
         else
-            slopes(g, cone->node[k], slope);
+            slopes(g, cone->node[k], wanted, slope);
         for (size_t i = 0; i < args; i++)
             if (active[arg[i]])
                 adjoint[arg[i]] = cls_add(g, adjoint[arg[i]], cls_mul(g, adjoint[k], slope[i]));
@@ -381,6 +394,7 @@ static cls_status nothing(const cls_graph *g, size_t n, cls_node *out) {
 cls_status cls_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
                         cls_node *out) {
     NEED(NULL, g);
+    NEED(NULL, (symbols && out) || !n);
     clsi_cone cone;
     if (a >= g->n) return nothing(g, n, out);
     if (!clsi_cone_create(g, 1, &a, &cone)) return out_of_memory(g, n, 1, out);
@@ -446,6 +460,7 @@ static cls_node *values_at(cls_graph *g, const clsi_cone *cone, size_t n, const 
 cls_status cls_discrete_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
                                  const cls_node *u, const cls_node *w, cls_node *out) {
     NEED(NULL, g);
+    NEED(NULL, (symbols && u && w && out) || !n);
     clsi_cone cone;
     if (a >= g->n) return nothing(g, n, out);
     if (!clsi_cone_create(g, 1, &a, &cone)) return out_of_memory(g, n, 1, out);

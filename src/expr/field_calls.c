@@ -201,7 +201,8 @@ cls_status clsi_program_plan_fields(const cls_graph *g, const unsigned char *rea
                                     cls_error *error) {
     planner s = {.g = g, .reg = reg, .p = p};
     size_t n = 0;
-    for (size_t k = 0; k < g->n; k++) n += reach[k] && g->nodes[k].op == CLS_OP_FIELD;
+    for (size_t k = 0; g->n_fields && k < g->n; k++)
+        n += reach[k] && g->nodes[k].op == CLS_OP_FIELD;
     if (!n) return CLS_OK;
     p->takes = clsi_calloc(n, sizeof *p->takes);
     s.failed = !p->takes || !keep_fields(g, p);

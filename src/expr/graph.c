@@ -207,18 +207,7 @@ cls_op cls_node_op(const cls_graph *g, cls_node a) {
 
 size_t cls_node_arg_count(const cls_graph *g, cls_node a) {
     if (!g) return 0;
-    switch (cls_node_op(g, a)) {
-    case CLS_OP_CONSTANT:
-    case CLS_OP_SYMBOL: return 0;
-    case CLS_OP_NEG:
-    case CLS_OP_FUNCTION: return 1;
-    case CLS_OP_QUOTIENT: return g->nodes[a].function == CLS_FN_POWER ? 3 : 2;
-    case CLS_OP_FIELD: {
-        size_t d = g->points[g->nodes[a].arg[0]].n;
-        return g->nodes[a].arg[1] == CLS_NO_NODE ? d : 2 * d;
-    }
-    default: return 2;
-    }
+    return a < g->n ? clsi_arg_count(g, a) : 0;
 }
 
 cls_node cls_node_arg(const cls_graph *g, cls_node a, size_t i) {
@@ -272,7 +261,7 @@ void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned ch
     }
     for (size_t k = top; k-- > 0;) {
         if (!reach[k]) continue;
-        size_t args = cls_node_arg_count(g, (cls_node)k);
+        size_t args = clsi_arg_count(g, k);
         for (size_t i = 0; i < args; i++) reach[clsi_arg(g, k, i)] = 1;
         if (clsi_block(g, k) != CLS_NO_NODE) reach[clsi_block(g, k)] = 1;
     }
@@ -322,7 +311,7 @@ int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbol
 
 size_t cls_symbols_of(const cls_graph *g, size_t n, const cls_node *nodes, size_t cap,
                       cls_node *out) {
-    if (!g) return 0;
+    if (!g || (n && !nodes) || (cap && !out)) return 0;
     clsi_cone cone;
     if (!clsi_cone_create(g, n, nodes, &cone)) {
         (void)clsi_graph_no_memory(g);

@@ -55,6 +55,16 @@ static inline cls_node clsi_arg(const cls_graph *g, size_t k, size_t i) {
     if (i < d) return clsi_point_node(g, n->arg[0], i);
     return n->arg[1] == CLS_NO_NODE ? CLS_NO_NODE : clsi_point_node(g, n->arg[1], i - d);
 }
+/* The number of arguments of node k, which is one. */
+static inline size_t clsi_arg_count(const cls_graph *g, size_t k) {
+    static const uint8_t counts[] = {
+        [CLS_OP_CONSTANT] = 0, [CLS_OP_SYMBOL] = 0,  [CLS_OP_ADD] = 2, [CLS_OP_SUB] = 2,
+        [CLS_OP_MUL] = 2,      [CLS_OP_DIV] = 2,     [CLS_OP_NEG] = 1, [CLS_OP_POW] = 2,
+        [CLS_OP_FUNCTION] = 1, [CLS_OP_QUOTIENT] = 2};
+    const clsi_node *n = &g->nodes[k];
+    if (n->op == CLS_OP_FIELD) return g->points[n->arg[0]].n * (n->arg[1] == CLS_NO_NODE ? 1 : 2);
+    return counts[n->op] + (n->op == CLS_OP_QUOTIENT && n->function == CLS_FN_POWER);
+}
 /* The first parameter of a field node that is being learned, which stands for all of them; else
  * CLS_NO_NODE. */
 static inline cls_node clsi_block(const cls_graph *g, size_t k) {
@@ -87,8 +97,9 @@ typedef struct clsi_cone {
     uint32_t *place; /* open addressing (slots), or by node (size) when dense: position + 1 */
     size_t slots, size;
     int dense;
+    int small; /* then all is here */
     cls_node few[CLSI_FEW_NODES];
-    uint32_t few_places[2 * CLSI_FEW_NODES];
+    uint8_t few_places[2 * CLSI_FEW_NODES];
 } clsi_cone;
 /* 0 when out of memory. */
 int clsi_cone_create(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *out);

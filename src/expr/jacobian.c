@@ -44,7 +44,7 @@ static void find_dominators(finder *f, size_t count, const cls_node *nodes) {
         if (nodes[i] != CLS_NO_NODE) f->above[nodes[i]] = (uint32_t)f->size;
     for (size_t k = f->size; k-- > 0;) {
         if (!f->active[k] || !f->reach[k]) continue;
-        size_t args = cls_node_arg_count(g, (cls_node)k);
+        size_t args = clsi_arg_count(g, k);
         for (size_t i = 0; i < args; i++) {
             uint32_t *above = &f->above[clsi_arg(g, k, i)];
             *above = *above == UINT32_MAX ? (uint32_t)k : common(f->above, *above, (uint32_t)k);
@@ -75,7 +75,7 @@ static size_t find_entries(finder *f, size_t exit, size_t limit, cls_node *entri
     const cls_graph *g = f->g;
     size_t n = 0;
     for (uint32_t t = f->first[exit]; t < f->first[exit] + f->count[exit]; t++) {
-        size_t args = cls_node_arg_count(g, f->order[t]);
+        size_t args = clsi_arg_count(g, f->order[t]);
         for (size_t i = 0; i < args; i++) {
             cls_node a = clsi_arg(g, f->order[t], i);
             int entry = f->active[a] && (f->is_symbol[a] || !is_below(f, a, exit));
@@ -146,6 +146,7 @@ static cls_status find_pieces(finder *f, size_t count, const cls_node *nodes,
 cls_status cls_jacobian(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
                         const cls_node *symbols, cls_node *out) {
     NEED(NULL, g);
+    NEED(NULL, (nodes && symbols && out) || !count || !n);
     clsi_shortcuts s = {.size = g->n};
     finder f = {.g = g, .n = n, .size = g->n};
     cls_status status = cls_graph_status(g, NULL);

@@ -13,10 +13,15 @@ typedef struct clsi_native_piece {
     size_t at;
 } clsi_native_piece;
 
+/* Of one sample. `direct`: inputs are read from `in` when they are wanted (by the early stage, too), and each stage gives
+ * the outputs that it is asked for; else both are in the work. */
+typedef void clsi_native_stage(double *work, const double *in, double *out);
+
 struct clsi_native {
-    void (*stage[CLSI_STAGES])(double *work); /* of one sample; NULL: nothing is to do */
+    clsi_native_stage *stage[CLSI_STAGES]; /* NULL: nothing is to do */
+    int direct;
     /* the early stage with what another program has computed; NULL: nothing is shared */
-    void (*known)(double *work, const double *other);
+    void (*known)(double *work, const double *in, const double *other);
     double *terms; /* coefficients of powers, in its code */
     clsi_native_piece *pieces;
     size_t n_pieces, end[CLSI_STAGES]; /* of pieces */
@@ -38,6 +43,7 @@ typedef struct clsi_native_links {
 clsi_native *clsi_native_create(const cls_program *p, int width, const clsi_native_links *links);
 void clsi_native_free(clsi_native **native);
 /* Stages first to last for one sample. */
-void clsi_native_run(const clsi_native *n, double *work, int first, int last);
+void clsi_native_run(const clsi_native *n, double *work, const double *in, double *out, int first,
+                     int last);
 
 #endif

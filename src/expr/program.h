@@ -48,14 +48,14 @@ typedef struct clsi_field_copy {
 } clsi_field_copy;
 
 typedef struct clsi_instruction {
-    uint8_t code, function, i, j;
-    int16_t power; /* POWI */
+    uint8_t code, function, i, j; /* CALL of sqrt: i tells that it is a norm (clsi_is_norm) */
+    int16_t power;                /* POWI */
     uint8_t jump;  /* for the evaluator: code, or the pair of codes that begins here */
     uint32_t a, b; /* registers */
     uint32_t v;    /* a register: QUOTIENT_FROM, POW_FROM */
     uint32_t r;    /* of `slotted`: where the result goes */
     union {
-        double exponent;             /* QUOTIENT of CLS_FN_POWER */
+        double exponent;             /* QUOTIENT of CLS_FN_POWER; norm: |b| from here on is it */
         const clsi_field_take *take; /* FIELD */
     };
 } clsi_instruction;
@@ -200,14 +200,18 @@ void clsi_program_make_native(cls_program *p, int lanes);
  * again where the inputs are the same (clsi_program_early_from); inputs: the register of `other` that each input
  * of p is, or CLSI_NOT_SHARED. Instructions: for machine code of one sample. */
 void clsi_program_link(cls_program *p, cls_program *other, const uint32_t *inputs);
-/* clsi_program_early, with the work of `other`, of which the first n inputs are those of p. */
+/* clsi_program_early, with the work of `other`, of which the first n inputs are those of p; it was given
+ * them where it keeps them (clsi_program_inputs). */
 void clsi_program_early_from(const cls_program *p, double *work, const double *in,
                              const cls_program *other, const double *of, size_t n);
+/* Where the inputs are kept; a run may be given these. */
+double *clsi_program_inputs(const cls_program *p, double *work);
 /* After cls_program_prepare. */
 void clsi_program_set(const cls_program *p, double *work, const double *parameters);
 void clsi_program_early(const cls_program *p, double *work, const double *in);
 void clsi_program_first(const cls_program *p, double *work, const double *in, double *out);
-void clsi_program_rest(const cls_program *p, double *work, double *out); /* out: as in first */
+void clsi_program_rest(const cls_program *p, double *work, const double *in,
+                       double *out); /* in, out: as in first */
 void clsi_program_late(const cls_program *p, double *work, const double *in, double *out);
 size_t clsi_program_rest_length(const cls_program *p); /* instructions of clsi_program_rest */
 /* By the instructions as they stand, whether there is a plan or not; `work` for n_constants +
@@ -330,6 +334,9 @@ void clsi_run_from(const clsi_instruction *in, size_t n, const double *a, const 
                    const double *v, double *r);
 /* 1 when b is not used. */
 int clsi_is_unary(const clsi_instruction *in);
+/* A root of b^2, or of that and a constant (norms.c): machine code reads b as well. */
+int clsi_is_norm(const clsi_instruction *in);
+void clsi_program_find_norms(cls_program *p);
 
 /* cls_program_run_many in memory that the caller keeps and that is prepared once, for calls with at
  * most `most` samples. */

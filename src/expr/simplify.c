@@ -15,11 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX = 64, LARGE = 2000, WORK = 2000000, LONG = 100, PER_NODE = 400 };
+enum { MAX = 64, LARGE = 2000, WORK = 2000000, LONG = 100, PER_NODE = 400, KNOWN = 16 };
 
 typedef struct simplifier {
     cls_graph *g;
-    size_t work, most; /* steps so far, and how many there may be */
+    size_t work, most;     /* steps so far, and how many there may be */
+    cls_node known[KNOWN]; /* nodes weighed last, + 1 */
+    size_t weight[KNOWN];
 } simplifier;
 
 typedef struct members {
@@ -138,10 +140,16 @@ static cls_node build_sum(cls_graph *g, const members *m) {
     return cls_add(g, sum, cls_constant(g, m->constant));
 }
 
-/* Numbers are free, so that m*v^2 is no heavier than m*v*v. Costs what is counted. */
+/* Numbers are free, so that m*v^2 is no heavier than m*v*v. Costs what is counted; what is remembered
+ * costs the same, because a formula would be written differently if the work allowed went further. */
 static size_t weight_of(simplifier *x, cls_node a) {
-    size_t count = a == CLS_NO_NODE ? SIZE_MAX : clsi_cone_weight(x->g, a);
-    if (count != SIZE_MAX) x->work += count;
+    if (a == CLS_NO_NODE) return SIZE_MAX;
+    size_t place = a % KNOWN;
+    size_t count = x->known[place] == a + 1 ? x->weight[place] : clsi_cone_weight(x->g, a);
+    if (count == SIZE_MAX) return count;
+    x->known[place] = a + 1;
+    x->weight[place] = count;
+    x->work += count;
     return count;
 }
 
@@ -234,7 +242,7 @@ static void simplify_all(simplifier *self, const clsi_cone *cone, cls_node *map)
     for (size_t k = 0; k < cone->n; k++) {
         cls_node a = cone->node[k];
         cls_node args[CLSI_NODE_ARGS] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
-        size_t n = cls_node_arg_count(g, a);
+        size_t n = clsi_arg_count(g, a);
         for (size_t i = 0; i < n; i++) args[i] = map[clsi_cone_at(cone, clsi_arg(g, a, i)) - 1];
         cls_node b = clsi_rebuild(g, a, args);
         if (b == CLS_NO_NODE) return;

@@ -40,7 +40,7 @@
 #define CLSI_RUN_RESIDUAL_FIRST(nw, out)                                                           \
     clsi_program_first((nw)->sp->residual, (nw)->work_residual, (nw)->in, out)
 #define CLSI_RUN_RESIDUAL_REST(nw, out)                                                            \
-    clsi_program_rest((nw)->sp->residual, (nw)->work_residual, out)
+    clsi_program_rest((nw)->sp->residual, (nw)->work_residual, (nw)->in, out)
 
 /* Loops over more than a few numbers (wide.c). */
 double clsi_wide_size(size_t n, const double *d, const double *scale);
@@ -133,11 +133,12 @@ static inline void clsi_run_next(cls_simulator *sim) {
     clsi_program_late(sim->stepper->next, nw->work_next, nw->in, sim->next_out);
 }
 
-/* A program over (z, received, t, inputs) at the present state. */
+/* A program over (z, received, t, inputs) at the present state. They go where it keeps them: the next step
+ * compares (clsi_run_early). */
 static inline void clsi_run_here(cls_simulator *sim, const cls_program *p, double *work,
                                  double *out) {
     const clsi_stepper *sp = sim->stepper;
-    double *in = sim->row_in;
+    double *in = clsi_program_inputs(p, work);
     for (size_t i = 0; i < sp->nz; i++) in[i] = sim->state[i];
     in[sp->nz] = clsi_received(sp->s, sim->state);
     in[sp->nz + 1] = cls_simulator_time(sim) + sim->ahead;

@@ -138,7 +138,7 @@ static void compare_one(setup *t) {
     clsi_program_early(t->p, t->work, in);
     clsi_program_first(t->p, t->work, in, t->got);
     check_same("first", t->n_first, t->got, t->expected);
-    clsi_program_rest(t->p, t->work, t->got);
+    clsi_program_rest(t->p, t->work, in, t->got);
     check_same("rest", t->n_out, t->got, t->expected);
 }
 

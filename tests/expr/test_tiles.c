@@ -97,7 +97,7 @@ static void compare(const lattice *l, const cls_program *p, cls_random *r) {
         if (!turn) clsi_program_early(p, work, in);
         clsi_program_first(p, work, in, out);
         check_same("first", l->n_first, out, expected);
-        clsi_program_rest(p, work, out);
+        clsi_program_rest(p, work, in, out);
         check_same("rest", l->n_out, out, expected);
     }
     cls_program_run(p, work, in, out);

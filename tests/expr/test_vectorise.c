@@ -75,7 +75,7 @@ static void compare(setup *t, cls_random *r, int samples) {
         for (int again = 0; again < 2; again++) {
             clsi_program_first(t->p, t->work, in, out);
             check_same("first", t->n_first, out, expected);
-            clsi_program_rest(t->p, t->work, out);
+            clsi_program_rest(t->p, t->work, in, out);
             check_same("rest", t->n_out, out, expected);
             for (size_t k = t->p->n_early_inputs; k < INPUTS; k++) in[k] += 1;
             clsi_program_run_plain(t->p, t->plain, in, expected);

@@ -305,7 +305,7 @@ static void stages_and_samples_give_the_same_bits(void **state) {
             clsi_program_early(staged, work, swapped);
             for (int again = 0; again < 2; again++) {
                 clsi_program_first(staged, work, swapped, got);
-                clsi_program_rest(staged, work, got);
+                clsi_program_rest(staged, work, swapped, got);
                 assert_memory_equal(got, expected, n * sizeof *got);
             }
             for (size_t k = 0; k < 2 * d; k++)

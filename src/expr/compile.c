@@ -1,0 +1,313 @@
+/* Programs out of graphs: instructions for what the outputs are made of, stage by stage.
+ *
+ * A program is numbered once: constants, inputs, then one register for each instruction, those of the
+ * early stage first (program.h). Then it is planned in vectors (vectorise.c), or registers of lanes are
+ * used again (slots.c). Costs a few passes over what the outputs are made of, and one over a byte for
+ * each node of the graph. */
+#include "base/base.h"
+#include "base/misuse.h"
+#include "expr/graph.h"
+#include "expr/program.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A constant integer exponent up to 64 is repeated multiplication, as in cls_pow's folding. */
+static void encode_power(const cls_graph *g, const clsi_node *n, clsi_instruction *in) {
+    in->code = CLSI_POW;
+    const clsi_node *e = &g->nodes[n->arg[1]];
+    if (e->op != CLS_OP_CONSTANT || e->value != floor(e->value) || fabs(e->value) > 64) return;
+    in->power = (int16_t)e->value;
+    in->code = in->power == 2 ? CLSI_SQUARE : CLSI_POWI;
+}
+
+int clsi_is_unary(const clsi_instruction *in) {
+    return in->code == CLSI_NEG || in->code == CLSI_SQUARE || in->code == CLSI_POWI ||
+           in->code == CLSI_CALL;
+}
+
+static clsi_instruction encode(const cls_graph *g, cls_node k, const uint32_t *reg) {
+    static const uint8_t codes[] = {
+        [CLS_OP_ADD] = CLSI_ADD,           [CLS_OP_SUB] = CLSI_SUB,
+        [CLS_OP_MUL] = CLSI_MUL,           [CLS_OP_DIV] = CLSI_DIV,
+        [CLS_OP_NEG] = CLSI_NEG,           [CLS_OP_FUNCTION] = CLSI_CALL,
+        [CLS_OP_QUOTIENT] = CLSI_QUOTIENT, [CLS_OP_FIELD] = CLSI_FIELD};
+    const clsi_node *n = &g->nodes[k];
+    if (n->op == CLS_OP_FIELD)
+        return (clsi_instruction){
+            .code = CLSI_FIELD, .a = reg[clsi_arg(g, k, 0)], .b = reg[clsi_arg(g, k, 0)]};
+    clsi_instruction in = {.function = n->function, .i = n->i, .j = n->j};
+    if (n->op == CLS_OP_POW)
+        encode_power(g, n, &in);
+    else
+        in.code = codes[n->op];
+    in.a = reg[n->arg[0]];
+    in.b = clsi_arg_count(g, k) > 1 ? reg[n->arg[1]] : in.a;
+    if (n->op == CLS_OP_QUOTIENT && n->arg[2] != CLS_NO_NODE)
+        in.exponent = g->nodes[n->arg[2]].value;
+    return in;
+}
+
+/* What the outputs are made of, ascending: passes go over these, not over the graph, which of a large
+ * system has many times as much. */
+typedef struct reached {
+    size_t n;
+    cls_node *node;
+    unsigned char *mark; /* (graph) */
+} reached;
+
+static int list_reached(const cls_graph *g, reached *r) {
+    size_t n = 0;
+    for (size_t k = 0; k < g->n; k++) n += r->mark[k];
+    r->node = clsi_malloc((n + 1) * sizeof *r->node);
+    if (!r->node) return 0;
+    for (size_t k = 0; k < g->n; k++)
+        if (r->mark[k]) r->node[r->n++] = (cls_node)k;
+    return 1;
+}
+
+/* first[k] = 1 for what the first outputs are made of. */
+static void mark_first(const cls_graph *g, const reached *r, size_t n, const cls_node *outputs,
+                       unsigned char *first) {
+    for (size_t k = 0; k < n; k++) first[outputs[k]] = 1;
+    for (size_t t = r->n; t-- > 0;) {
+        cls_node k = r->node[t];
+        size_t args = first[k] ? clsi_arg_count(g, k) : 0;
+        for (size_t i = 0; i < args; i++) first[clsi_arg(g, k, i)] = 1;
+        if (first[k] && clsi_block(g, k) != CLS_NO_NODE) first[clsi_block(g, k)] = 1;
+    }
+}
+
+/* stage[k] for reached nodes: late when they contain a late input, and then first when a first
+ * output contains them. */
+static void mark_stages(const cls_graph *g, const reached *r, const cls_program *p,
+                        const cls_node *inputs, const unsigned char *first, unsigned char *stage) {
+    for (size_t k = p->n_early_inputs; k < p->n_inputs; k++) stage[inputs[k]] = CLSI_STAGE_REST;
+    for (size_t t = 0; t < r->n; t++) {
+        cls_node k = r->node[t];
+        size_t args = clsi_arg_count(g, k);
+        for (size_t i = 0; i < args; i++) stage[k] |= stage[clsi_arg(g, k, i)];
+    }
+    for (size_t t = 0; t < r->n; t++)
+        if (first[r->node[t]] && stage[r->node[t]]) stage[r->node[t]] = CLSI_STAGE_FIRST;
+}
+
+static int is_leaf(const cls_graph *g, size_t k) {
+    return g->nodes[k].op == CLS_OP_CONSTANT || g->nodes[k].op == CLS_OP_SYMBOL;
+}
+
+/* Gives every reached node its register, stage by stage; counts what there is. */
+static cls_status number(const cls_graph *g, const reached *r, const unsigned char *stage,
+                         const cls_node *inputs, uint32_t *reg, cls_program *p, cls_error *error) {
+    uint32_t next = 0;
+    for (size_t t = 0; t < r->n; t++) {
+        int constant = g->nodes[r->node[t]].op == CLS_OP_CONSTANT;
+        reg[r->node[t]] = constant ? next++ : UINT32_MAX;
+    }
+    p->n_constants = next;
+    for (size_t k = 0; k < p->n_inputs; k++) reg[inputs[k]] = next++;
+    uint32_t first = next;
+    for (int now = 0; now < CLSI_STAGES; now++) {
+        for (size_t t = 0; t < r->n; t++)
+            if (stage[r->node[t]] == now && !is_leaf(g, r->node[t])) reg[r->node[t]] = next++;
+        p->end[now] = next - first;
+    }
+    p->n_instructions = next - first;
+    for (size_t t = 0; t < r->n; t++)
+        if (reg[r->node[t]] == UINT32_MAX)
+            return clsi_fail(error, CLS_SYSTEM, "the symbol '%s' has no value here",
+                             cls_node_name(g, r->node[t]));
+    return CLS_OK;
+}
+
+/* Two neighbours out of +, -, * share one jump; a pair does not reach over the end of a range. A
+ * square root is one operation of the processor: it has a jump of its own. */
+enum { PAIRS = CLSI_FIELD + 1, ROOT = PAIRS + 9 };
+
+void clsi_find_pairs(clsi_instruction *code, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        int root = code[k].code == CLSI_CALL && code[k].function == CLS_FN_SQRT;
+        code[k].jump = root ? ROOT : code[k].code;
+    }
+    for (size_t k = 0; k + 1 < n; k++) {
+        if (code[k].code > CLSI_MUL || code[k + 1].code > CLSI_MUL) continue;
+        code[k].jump = (uint8_t)(PAIRS + 3 * code[k].code + code[k + 1].code);
+        k++;
+    }
+}
+
+static void fill(const cls_graph *g, const reached *r, const uint32_t *reg, const cls_node *outputs,
+                 cls_program *p) {
+    size_t first = p->n_constants + p->n_inputs;
+    for (size_t t = 0; t < r->n; t++) {
+        cls_node k = r->node[t];
+        const clsi_node *n = &g->nodes[k];
+        if (n->op == CLS_OP_CONSTANT) {
+            p->constants[reg[k]] = n->value;
+        } else if (n->op != CLS_OP_SYMBOL) {
+            p->node[reg[k] - first] = k;
+            p->code[reg[k] - first] = encode(g, k, reg);
+        }
+    }
+    for (size_t k = 0; k < p->n_outputs; k++) p->outputs[k] = reg[outputs[k]];
+    size_t done = 0;
+    for (int now = 0; now < CLSI_STAGES; done = p->end[now], now++)
+        clsi_find_pairs(p->code + done, p->end[now] - done);
+}
+
+/* Marks parameter registers among those from a on. */
+static void mark_direct(const cls_program *p, size_t first, uint32_t a, size_t n,
+                        unsigned char *direct) {
+    for (size_t k = 0; k < n; k++)
+        if (a + k >= first && a + k < first + p->n_parameters) direct[a + k - first] = 1;
+}
+
+static void mark_code(const cls_program *p, size_t first, const clsi_instruction *in, size_t n,
+                      unsigned char *direct) {
+    for (const clsi_instruction *end = in + n; in < end; in++) {
+        mark_direct(p, first, in->a, 1, direct);
+        mark_direct(p, first, in->b, 1, direct);
+    }
+}
+
+static void mark_plan(const cls_program *p, size_t first, unsigned char *direct) {
+    const clsi_plan *plan = p->plan;
+    for (size_t k = 0; k < plan->n_ops; k++) {
+        const clsi_vector_op *op = &plan->ops[k];
+        if (op->kind == CLSI_VECTOR_SCALARS)
+            mark_code(p, first, plan->code + op->first, op->n, direct);
+        if (op->kind != CLSI_VECTOR_EACH) continue;
+        mark_direct(p, first, op->a, (op->n - 1) * op->step_a + 1, direct);
+        mark_direct(p, first, op->b, (op->n - 1) * op->step_b + 1, direct);
+    }
+}
+
+/* Lanes need a row for each of these. */
+static cls_status list_direct(cls_program *p, cls_error *error) {
+    unsigned char *direct = clsi_calloc(p->n_parameters, 1);
+    p->direct = clsi_calloc(p->n_parameters, sizeof *p->direct);
+    if (direct && p->direct) {
+        size_t first = (p->plan ? p->plan->n_constants : p->n_constants) + p->first_parameter;
+        const uint32_t *outputs = p->plan ? p->plan->outputs : p->outputs;
+        if (p->plan)
+            mark_plan(p, first, direct);
+        else
+            mark_code(p, first, p->code, p->n_instructions, direct);
+        for (size_t k = 0; k < p->n_outputs; k++) mark_direct(p, first, outputs[k], 1, direct);
+        for (size_t k = 0; k < p->n_parameters; k++)
+            if (direct[k]) p->direct[p->n_direct++] = (uint32_t)k;
+    }
+    free(direct);
+    return direct && p->direct ? CLS_OK : clsi_no_memory(error);
+}
+
+static cls_status check_outputs(const cls_graph *g, const cls_program *p, const cls_node *outputs,
+                                cls_error *error) {
+    for (size_t k = 0; k < p->n_outputs; k++) {
+        if (outputs[k] != CLS_NO_NODE) continue;
+        cls_status status = cls_graph_status(g, error);
+        return status != CLS_OK
+                   ? status
+                   : clsi_fail(error, CLS_SYSTEM, "an output of the program is absent");
+    }
+    return CLS_OK;
+}
+
+/* Instructions as they stand; what is needed of the graph for it is given back before plans are made. */
+static cls_status write_code(const cls_graph *g, const cls_node *inputs, const cls_node *outputs,
+                             cls_program *p, cls_error *error) {
+    unsigned char *marks = clsi_calloc(g->n, 3);
+    uint32_t *reg = clsi_calloc(g->n, sizeof *reg);
+    reached r = {.mark = marks};
+    cls_status status = CLS_MEMORY;
+    if (marks && reg) {
+        unsigned char *first = marks + g->n, *stage = marks + 2 * g->n;
+        clsi_reach(g, p->n_outputs, outputs, marks);
+        if (list_reached(g, &r)) {
+            mark_first(g, &r, p->n_first_outputs, outputs, first);
+            mark_stages(g, &r, p, inputs, first, stage);
+            status = number(g, &r, stage, inputs, reg, p, error);
+        }
+        if (status == CLS_OK) {
+            p->constants = clsi_calloc(p->n_constants, sizeof *p->constants);
+            p->code = clsi_calloc(p->n_instructions, sizeof *p->code);
+            p->node = clsi_calloc(p->n_instructions, sizeof *p->node);
+            p->outputs = clsi_calloc(p->n_outputs, sizeof *p->outputs);
+            if (!p->constants || !p->code || !p->node || !p->outputs) status = CLS_MEMORY;
+        }
+        if (status == CLS_OK) {
+            fill(g, &r, reg, outputs, p);
+            status = clsi_program_plan_fields(g, marks, stage, reg, p, error);
+        }
+    }
+    free(marks);
+    free(reg);
+    free(r.node);
+    return status == CLS_MEMORY ? clsi_no_memory(error) : status;
+}
+
+static cls_status compile(const cls_graph *g, const cls_node *inputs, const cls_node *outputs,
+                          cls_program *p, cls_error *error) {
+    cls_status status = check_outputs(g, p, outputs, error);
+    if (status == CLS_OK) status = write_code(g, inputs, outputs, p, error);
+    if (status == CLS_OK && !p->n_takes) status = clsi_plan_create(p, &p->plan, error);
+    if (status == CLS_OK && !p->plan && p->n_early_inputs < p->n_inputs)
+        status = clsi_program_use_values(p, error);
+    if (status == CLS_OK && !p->plan) clsi_program_find_norms(p);
+    if (status == CLS_OK && !p->plan && !p->n_takes && p->n_instructions <= CLSI_SLOTS_MOST)
+        status = clsi_program_find_slots(p, error);
+    return status == CLS_OK && p->n_parameters ? list_direct(p, error) : status;
+}
+
+cls_status clsi_program_create_staged(const cls_graph *g, size_t n_early_inputs, size_t n_inputs,
+                                      const cls_node *inputs, size_t n_first_outputs,
+                                      size_t n_outputs, const cls_node *outputs, cls_program **out,
+                                      cls_error *error) {
+    return clsi_program_create_open(g, (clsi_parameters){0, 0}, n_early_inputs, n_inputs, inputs,
+                                    n_first_outputs, n_outputs, outputs, out, error);
+}
+
+cls_status clsi_program_create_open(const cls_graph *g, clsi_parameters parameters,
+                                    size_t n_early_inputs, size_t n_inputs, const cls_node *inputs,
+                                    size_t n_first_outputs, size_t n_outputs,
+                                    const cls_node *outputs, cls_program **out, cls_error *error) {
+    *out = NULL;
+    cls_program *p = clsi_calloc(1, sizeof *p);
+    if (!p) return clsi_no_memory(error);
+    p->n_inputs = n_inputs;
+    p->first_parameter = parameters.first;
+    p->n_parameters = parameters.n;
+    p->n_early_inputs = n_early_inputs;
+    p->n_first_outputs = n_first_outputs;
+    p->n_outputs = n_outputs;
+    cls_status status = compile(g, inputs, outputs, p, error);
+    if (status == CLS_OK)
+        *out = p;
+    else
+        cls_program_free(&p);
+    return status;
+}
+
+cls_status clsi_program_create_split(const cls_graph *g, size_t n_early_inputs, size_t n_inputs,
+                                     const cls_node *inputs, size_t n_outputs,
+                                     const cls_node *outputs, cls_program **out, cls_error *error) {
+    return clsi_program_create_staged(g, n_early_inputs, n_inputs, inputs, n_outputs, n_outputs,
+                                      outputs, out, error);
+}
+
+cls_status cls_program_create(const cls_graph *g, size_t n_inputs, const cls_node *inputs,
+                              size_t n_outputs, const cls_node *outputs, cls_program **out,
+                              cls_error *error) {
+    NEED(error, out);
+    *out = NULL;
+    NEED(error, g);
+    NEED(error, inputs || !n_inputs);
+    NEED(error, outputs || !n_outputs);
+    for (size_t i = 0; i < n_inputs + n_outputs; i++) {
+        cls_node a = i < n_inputs ? inputs[i] : outputs[i - n_inputs];
+        if (a >= g->n && a != CLS_NO_NODE)
+            return clsi_fail(error, CLS_USAGE, "%s %zu is no node of the graph",
+                             i < n_inputs ? "input" : "output", i < n_inputs ? i : i - n_inputs);
+    }
+    return clsi_program_create_split(g, n_inputs, n_inputs, inputs, n_outputs, outputs, out, error);
+}

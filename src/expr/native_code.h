@@ -1,0 +1,53 @@
+/* The writer of machine code (native_code.c), for the one who makes functions of it (native.c). */
+#ifndef CLSI_NATIVE_CODE_H
+#define CLSI_NATIVE_CODE_H
+
+#include "expr/native.h"
+
+enum { SCALAR = CLSI_NATIVE_ONE, HALF = CLSI_NATIVE_FOUR, WHOLE = CLSI_NATIVE_EIGHT, NOBODY = -1 };
+
+typedef struct clsi_writer {
+    const cls_program *p;
+    const clsi_instruction *code; /* p->code, or p->slotted for lanes */
+    uint32_t first;               /* register of the first instruction */
+    /* (3 n) of each operand read: the next instruction that reads the same, or UINT32_MAX */
+    uint32_t *next;
+    uint32_t *begin;       /* of each register: the first read that is not yet over */
+    unsigned char *output; /* of each register: is read behind the last instruction */
+    int direct;            /* inputs are read where they are (clsi_native) */
+    int width;             /* doubles of a machine register */
+    /* machine registers from `low` on; n_machine is a scratch */
+    int low, n_machine, holds[32], dirty[32];
+    double *terms;        /* of powers: the next that are free */
+    const uint32_t *same; /* of early instructions: registers of another program; NULL */
+    double *pool;         /* numbers that stand before the code */
+    size_t n_pool, pool_room;
+    int *where; /* of each register of the program: which machine register holds it, or NOBODY */
+    unsigned char *bytes;
+    size_t length, room;
+    int failed;
+} clsi_writer;
+
+/* Nothing is over yet. */
+void clsi_code_begin(clsi_writer *w);
+/* What code reads beside registers, before all of it. */
+void clsi_code_put_pool(clsi_writer *w);
+void clsi_code_put(clsi_writer *w, size_t n, const unsigned char *bytes);
+#define CODE(w, ...)                                                                               \
+    clsi_code_put(w, sizeof((const unsigned char[]){__VA_ARGS__}),                                 \
+                  (const unsigned char[]){__VA_ARGS__})
+void clsi_code_put_number(clsi_writer *w, long long number);
+/* Instruction k: arithmetic, a call of a kernel, or a number from the work of another program, which is in
+ * r14. */
+int clsi_code_is_native(const clsi_instruction *in);
+void clsi_code_native(clsi_writer *w, size_t k);
+void clsi_code_call(clsi_writer *w, size_t k);
+void clsi_code_known(clsi_writer *w, size_t k);
+/* Reads of instruction k are over. */
+void clsi_code_pass(clsi_writer *w, size_t k);
+/* Register r to place k of what r14 points to. */
+void clsi_code_give(clsi_writer *w, uint32_t r, size_t k);
+/* What is needed later goes to memory. */
+void clsi_code_let_go(clsi_writer *w);
+
+#endif
