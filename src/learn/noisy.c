@@ -343,7 +343,7 @@ static cls_status grow_further(clsi_noisy *k) {
         size_t next = 5 * rows / 2 < most ? 5 * rows / 2 : most;
         memcpy(full, k->full, (k->P + k->Q) * sizeof *full);
         status = clsi_noisy_fit(k, next, 0);
-        if (status == CLS_NUMERIC || (status == CLS_OK && is_misfit(k))) {
+        if (status != CLS_MEMORY && (status != CLS_OK || is_misfit(k))) {
             status = go_back(k, k->keep, full, rows);
             break;
         }

@@ -237,7 +237,8 @@ static cls_status decide(clsi_noisy *k, clsi_noisy *before, cls_status fitted, c
     double cost = INFINITY;
     size_t rows = 0;
     cls_status status = fitted == CLS_OK ? clsi_noisy_describe(k, c->sigma, &cost, &rows) : fitted;
-    if (status == CLS_NUMERIC || status == CLS_DATA) status = CLS_OK, cost = INFINITY;
+    if (status != CLS_MEMORY && status != CLS_INTERRUPTED && status != CLS_OK)
+        status = CLS_OK, cost = INFINITY; /* no values, or a start outside of a domain */
     *taken = status == CLS_OK && cost < c->cost && rows >= c->rows; /* windows may be cut short */
     if (*taken)
         c->cost = cost, c->rows = rows;
@@ -298,7 +299,8 @@ cls_status clsi_noisy_prefer(clsi_noisy *k) {
         if (status == CLS_OK) status = prefer_natural(k, &other, &c);
         if (status == CLS_OK) status = prefer_shapes(k, found, count, &c, &taken);
         if (status == CLS_OK) status = prefer_shapes(k, first, count + parts, &c, &taken);
-        if (status == CLS_DATA) status = CLS_OK; /* a term that is not finite at the data */
+        if (status != CLS_MEMORY && status != CLS_INTERRUPTED)
+            status = CLS_OK; /* a term that is not finite at the data */
         if (status == CLS_OK && k->specs) tell(k, polynomials);
         if (status == CLS_OK && w->error) w->error->message[0] = '\0'; /* an answer, no mistake */
         clsi_noisy_free_dictionary(&other);
