@@ -157,17 +157,21 @@ int cli_is_first(void) {
 
 /* ---- long work ---- */
 
-static volatile sig_atomic_t interrupted; /* the one thing a signal handler can reach */
+static volatile sig_atomic_t interrupted, asked; /* what a signal handler can reach */
 
 enum { UNHEARD = 10 }; /* seconds, many times what any loop takes until it asks */
 
+/* Before anybody has asked a system is being built, and nothing is written yet: as without a handler, which is
+ * gone by now (SA_RESETHAND). */
 static void on_signal(int number) {
     interrupted = number;
-    alarm(UNHEARD);
+    if (asked)
+        alarm(UNHEARD);
+    else
+        raise(number);
 }
 
-/* Nobody asked: a large system is being built, and nothing is written yet. As without a handler, which is
- * gone by now (SA_RESETHAND). */
+/* Nobody asked again. */
 static void on_alarm(int number) {
     (void)number;
     raise(interrupted);
@@ -189,6 +193,7 @@ void cli_catch_signals(void) {
 }
 
 int cli_interrupted(void) {
+    asked = 1;
     if (interrupted) alarm(0);
     return interrupted != 0;
 }

@@ -172,6 +172,7 @@ cls_status cli_job_open_with(const cli_job *job, uint64_t rows, size_t n_columns
     size_t n = 0;
     cls_status status = set ? CLS_OK : cli_no_memory(error);
     *out = NULL;
+    (void)cli_interrupted(); /* from now on there is a file to take back */
     cli_format(job->options.h, h);
 #define NOTE(key, value) (keys[n] = (key), values[n] = (value), n++)
     NOTE("system", job->a->words[0]);

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_COLUMNS = 500 }; /* what a person can look at line by line, and more */
+
 typedef enum role { COORDINATE, ANGLE, VELOCITY, TEMPERATURE, INPUT, CONSTANT, TIME } role;
 
 typedef struct column {
@@ -120,7 +122,7 @@ static column *nth(const draft *d, role a, role b, size_t k) {
 
 static size_t count(const draft *d, role a, role b) {
     size_t k = 0;
-    while (nth(d, a, b, k)) k++;
+    for (size_t i = 0; i < d->n; i++) k += d->c[i].role == a || d->c[i].role == b;
     return k;
 }
 
@@ -154,8 +156,14 @@ static void look(draft *d, size_t i, const cls_table *t) {
 }
 
 static cls_status find_columns(draft *d, const cls_table *t, cls_error *error) {
-    cls_status status = cls_table_inspect_time(t, &d->time, error);
     d->n = cls_table_columns(t);
+    if (d->n > MOST_COLUMNS)
+        return clsi_fail(
+            error, CLS_DATA,
+            "%s has %zu columns; a draft is made of at most %d: keep those that belong "
+            "together in a file of their own",
+            d->from, d->n, MOST_COLUMNS);
+    cls_status status = cls_table_inspect_time(t, &d->time, error);
     d->c = clsi_calloc(d->n + 1, sizeof *d->c);
     if (!d->c) return clsi_no_memory(error);
     for (size_t i = 0; !status && i < d->n; i++) {
