@@ -331,7 +331,7 @@ test_a_draft_has_an_end() {
 # While a system is being built nobody asks for signals, and nothing is there to be kept.
 test_a_signal_while_a_system_is_built() {
     local job began
-    { printf 'coordinate q\nlagrangian v.q^2/2 - q'; for _ in {1..10}; do printf '*q%.0s' {1..60000}; done; printf '\nstart q = 1, v.q = 0\nstep 0.1\n'; } >product.clausius
+    { printf 'coordinate q\nlagrangian v.q^2/2 - q'; for _ in {1..8}; do printf '*q%.0s' {1..60000}; done; printf '\nstart q = 1, v.q = 0\nstep 0.1\n'; } >product.clausius
     "$CLAUSIUS" simulate product.clausius --steps 1 -o out.csv 2>said &
     job=$!
     sleep 1
