@@ -285,6 +285,15 @@ const double *clsi_lane_weights(const cls_program *p, double *work);
 
 /* Quotients and powers that can be had from values that are computed before them take those. */
 cls_status clsi_program_use_values(cls_program *p, cls_error *error);
+/* The values f(a) among what `others` are made of from which quotients f[a,b] of `nodes` can be had, a free of
+ * `late` and b not; how many, SIZE_MAX: no memory. Not of long programs. */
+enum { CLSI_VALUES_MOST = 32 };
+size_t clsi_values_in_common(const cls_graph *g, size_t n, const cls_node *nodes, size_t n_others,
+                             const cls_node *others, size_t n_late, const cls_node *late,
+                             cls_node out[CLSI_VALUES_MOST]);
+/* Of a program with n outputs and `values` behind them: the first n stay; packs the values that quotients
+ * take, and says how many they are. */
+size_t clsi_program_keep_outputs(cls_program *p, size_t n, size_t n_values, cls_node *values);
 enum { CLSI_SLOTS_MOST = 100000 }; /* instructions: rows of more are beyond all caches anyway */
 cls_status clsi_program_find_slots(cls_program *p, cls_error *error);
 

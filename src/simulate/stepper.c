@@ -93,6 +93,35 @@ static cls_status compile_guard(compiler *c) {
     return compile(c, sp->n_base + sp->n_unknowns, sp->n_guarded, sp->n_guarded, &sp->guard);
 }
 
+/* The next state takes quotients of exp and of powers from values at the beginning of the step where the residual
+ * has these: exported C computes them once. A value that serves nothing is left out. */
+static cls_status compile_with_values(compiler *c, size_t n) {
+    clsi_step *st = c->st;
+    clsi_stepper *sp = c->sp;
+    cls_node values[CLSI_VALUES_MOST], *kept = c->outputs;
+    size_t inputs = sp->n_base + sp->n_unknowns, size = sp->work_size;
+    size_t m = clsi_values_in_common(st->g, n, c->outputs, st->n_unknowns, st->residual,
+                                     st->n_unknowns, st->unknown, values);
+    if (m == SIZE_MAX) return clsi_no_memory(c->error);
+    if (!m) return compile(c, inputs, n, n, &sp->next);
+    cls_node *outputs = clsi_calloc(n + m, sizeof *outputs);
+    if (!outputs) return clsi_no_memory(c->error);
+    memcpy(outputs, kept, n * sizeof *outputs);
+    c->outputs = outputs;
+    cls_status status = CLS_OK;
+    for (size_t wanted = SIZE_MAX; status == CLS_OK && m != wanted;) {
+        wanted = m;
+        memcpy(outputs + n, values, m * sizeof *outputs);
+        cls_program_free(&sp->next);
+        sp->work_size = size;
+        status = compile(c, inputs, n + m, n + m, &sp->next);
+        if (status == CLS_OK) m = clsi_program_keep_outputs(sp->next, n, wanted, values);
+    }
+    c->outputs = kept;
+    free(outputs);
+    return status;
+}
+
 static cls_status compile_next(compiler *c) {
     size_t n = c->st->nz;
     const cls_system *s = c->sp->s;
@@ -101,7 +130,7 @@ static cls_status compile_next(compiler *c) {
     memcpy(c->outputs, c->sp->books ? c->st->change : c->st->next, n * sizeof(cls_node));
     for (size_t k = 0; k < clsi_account_count(s); k++)
         c->outputs[n++] = c->st->gain[clsi_account_at(s, k)];
-    return compile(c, c->sp->n_base + c->sp->n_unknowns, n, n, &c->sp->next);
+    return compile_with_values(c, n);
 }
 
 static cls_node absolute(cls_graph *g, cls_node a) {
