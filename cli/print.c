@@ -161,17 +161,13 @@ static volatile sig_atomic_t interrupted, asked; /* what a signal handler can re
 
 enum { UNHEARD = 10 }; /* seconds, many times what any loop takes until it asks */
 
-/* Before anybody has asked a system is being built, and nothing is written yet: as without a handler, which is
- * gone by now (SA_RESETHAND). */
+/* Before anybody has asked a system is being built, and nothing is written yet. */
 static void on_signal(int number) {
     interrupted = number;
-    if (asked)
-        alarm(UNHEARD);
-    else
-        raise(number);
+    alarm(asked ? UNHEARD : 1);
 }
 
-/* Nobody asked again. */
+/* Nobody asked. As without a handler, which is gone by now (SA_RESETHAND). */
 static void on_alarm(int number) {
     (void)number;
     raise(interrupted);
