@@ -295,7 +295,7 @@ size_t clsi_values_in_common(const cls_graph *g, size_t n, const cls_node *nodes
  * take, and says how many they are. */
 size_t clsi_program_keep_outputs(cls_program *p, size_t n, size_t n_values, cls_node *values);
 enum { CLSI_SLOTS_MOST = 100000 }; /* instructions: rows of more are beyond all caches anyway */
-cls_status clsi_program_find_slots(cls_program *p, cls_error *error);
+cls_status clsi_program_find_slots(cls_program *p, const unsigned char *keep, cls_error *error);
 
 /* *out stays NULL when the program would not gain by it. */
 cls_status clsi_plan_create(const cls_program *p, clsi_plan **out, cls_error *error);
@@ -359,6 +359,13 @@ const double *clsi_lanes_output(const cls_program *p, double *work, size_t k);
  * fill: idle ones must be zero. */
 void clsi_lanes_add(const cls_program *p, size_t n, double *work, double *sums);
 void clsi_lanes_early(const cls_program *p, size_t n, double *work);
+/* As clsi_program_link and clsi_program_early_from, for whole lanes by machine code; the caller knows that the
+ * inputs are the same. Both programs get their machine code here, if they have none. */
+void clsi_lanes_link(cls_program *p, cls_program *other, const uint32_t *inputs);
+void clsi_lanes_early_from(const cls_program *p, double *work, const cls_program *other,
+                           double *of);
+int clsi_program_find_links(const cls_program *p, const cls_program *other, const uint32_t *inputs,
+                            uint32_t *same, unsigned char *keep);
 void clsi_lanes_late(const cls_program *p, size_t n, double *work);
 void clsi_lanes_first(const cls_program *p, size_t n, double *work); /* as clsi_program_first */
 void clsi_lanes_rest(const cls_program *p, size_t n, double *work);

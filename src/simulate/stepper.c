@@ -82,11 +82,14 @@ static cls_status compile_guard(compiler *c) {
     clsi_stepper *sp = c->sp;
     size_t n = c->st->nq + sp->s->n;
     sp->guarded = clsi_calloc(n, sizeof *sp->guarded);
-    if (!sp->guarded) return clsi_no_memory(c->error);
+    sp->domain = clsi_calloc(2 * n, sizeof *sp->domain);
+    if (!sp->guarded || !sp->domain) return clsi_no_memory(c->error);
     for (size_t j = 0; j < n; j++) {
         const clsi_variable *x = clsi_state_variable(sp->s, j);
         if (isinf(x->low) && isinf(x->high)) continue;
         c->outputs[sp->n_guarded] = c->st->next[j];
+        sp->domain[2 * sp->n_guarded] = x->low;
+        sp->domain[2 * sp->n_guarded + 1] = x->high;
         sp->guarded[sp->n_guarded++] = j;
     }
     if (!sp->n_guarded) return CLS_OK;
@@ -406,22 +409,26 @@ cls_status clsi_stepper_create_settable(const cls_system *s, const clsi_stepper 
 }
 
 /* A step begins with functions of the state that the monitor has computed at the end of the one before. */
-static void link_monitor(clsi_stepper *sp) {
+static void link_monitor(clsi_stepper *sp, int lanes) {
     size_t n = sp->n_base + sp->n_unknowns;
     uint32_t *inputs = sp->residual && sp->monitor ? clsi_malloc(n * sizeof *inputs) : NULL;
     if (!inputs) return;
     for (size_t i = 0; i < n; i++) /* z and what was received */
         inputs[i] = i <= sp->nz ? (uint32_t)(sp->monitor->n_constants + i) : CLSI_NOT_SHARED;
-    clsi_program_link(sp->residual, sp->monitor, inputs);
+    if (lanes)
+        clsi_lanes_link(sp->residual, sp->monitor, inputs);
+    else
+        clsi_program_link(sp->residual, sp->monitor, inputs);
     free(inputs);
 }
 
 /* What every step runs. */
 void clsi_stepper_make_native(clsi_stepper *sp, int lanes) {
     cls_program *programs[] = {sp->residual, sp->next, sp->guard, sp->monitor};
+    if (lanes) link_monitor(sp, 1); /* before their rows are given out */
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if (programs[i]) clsi_program_make_native(programs[i], lanes);
-    if (!lanes) link_monitor(sp);
+    if (!lanes) link_monitor(sp, 0);
 }
 
 static cls_status create_any(const cls_system *s, const cls_simulate_options *options,
@@ -480,6 +487,7 @@ void clsi_stepper_free(clsi_stepper **stepper) {
     clsi_sparse_lu_free(&sp->lu);
     clsi_bath_free(&sp->bath);
     free(sp->guarded);
+    free(sp->domain);
     free(sp->of_state);
     clsi_system_view_free(&sp->view);
     free(sp);
