@@ -6,6 +6,7 @@
  * the noise of measurements is not in them. Rows are kept in memory, members times rows times columns. */
 #include "simulate.h"
 #include "table.h"
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@ typedef struct bands {
     double *many;               /* (members, rows, columns) */
     double *to;                 /* where rows go now, NULL: into `own`, which grows */
     size_t at;
+    int varies;    /* functions were learned with errors, too */
+    size_t doubts; /* else: parameters that were */
 } bands;
 
 static cls_status put(void *context, const double *row, cls_error *error) {
@@ -56,14 +59,16 @@ static cls_status walk(bands *b, const cli_motion *motion, cls_error *error) {
 }
 
 /* "k=4.01, c=0.2" of a member, behind what the user sets. */
-static char *member_text(const cli_job *job, uint64_t number, cls_error *error) {
+static cls_status member_text(const bands *b, uint64_t number, char **text, cls_error *error) {
+    const cli_job *job = b->job;
     const cls_model *model = job->motion.model;
-    size_t n = cls_model_can_vary(model) ? 0 : cls_model_doubt_count(model), size = 0;
+    size_t n = b->doubts, size = 0;
     const char *given = cli_value(job->a, "set"), **names = calloc(n + 1, sizeof *names);
     double *values = calloc(n + 1, sizeof *values);
-    char *text = NULL;
-    FILE *out = names && values ? open_memstream(&text, &size) : NULL;
-    if (out && (!n || !cls_model_member(model, number, names, values, error))) {
+    FILE *out = names && values ? open_memstream(text, &size) : NULL;
+    cls_status status = out ? CLS_OK : cli_no_memory(error);
+    if (!status && n) status = cls_model_member(model, number, names, values, error);
+    if (!status) {
         if (given && *given) fputs(given, out);
         for (size_t i = 0; i < n; i++) {
             int own = 0;
@@ -72,10 +77,11 @@ static char *member_text(const cli_job *job, uint64_t number, cls_error *error) 
             if (!own) fprintf(out, "%s%s=%.17g", ftell(out) ? ", " : "", names[i], values[i]);
         }
     }
-    if (out) fclose(out);
+    int whole = out && !ferror(out);
+    if (out && (fclose(out) || !whole) && !status) status = cli_no_memory(error);
     free(names);
     free(values);
-    return text;
+    return status;
 }
 
 /* Functions of the model become others that the data allow. */
@@ -92,11 +98,11 @@ static cls_status vary(cli_motion *motion, uint64_t number, cls_error *error) {
 static cls_status run_member(bands *b, uint64_t number, cls_error *error) {
     const cli_arguments *a = b->job->a;
     cli_motion motion = {0};
-    char *set = member_text(b->job, number, error);
-    if (!set) return cli_no_memory(error);
-    cls_status status = cli_motion_open(a->words[0], set, &motion, error);
+    char *set = NULL;
+    cls_status status = member_text(b, number, &set, error);
+    if (!status) status = cli_motion_open(a->words[0], set, &motion, error);
     motion.reading = a;
-    if (!status && cls_model_can_vary(motion.model)) status = vary(&motion, number, error);
+    if (!status && b->varies) status = vary(&motion, number, error);
     if (!status && cli_given(a, "from"))
         status = cli_motion_from(&motion, cli_value(a, "from"), cli_value(a, "row"), NULL, error);
     else if (!status)
@@ -177,14 +183,18 @@ static cls_status write_bands(bands *b, cls_error *error) {
 cls_status cli_bands(const cli_job *job, cls_error *error) {
     bands b = {.job = job, .columns = cls_system_column_count(job->motion.system)};
     const cls_model *model = job->motion.model;
-    if (!model || !(cls_model_doubt_count(model) || cls_model_can_vary(model)))
+    errno = 0; /* these read what the model says of itself, and have no status */
+    b.varies = model && cls_model_can_vary(model);
+    b.doubts = model && !b.varies ? cls_model_doubt_count(model) : 0;
+    size_t learned = model ? cls_model_member_count(model) : 0;
+    if (errno == ENOMEM) return cli_no_memory(error);
+    if (!b.varies && !b.doubts)
         return cli_fail(
             error, CLS_USAGE,
             "--bands needs a model whose parameters or functions were learned with errors; %s "
             "is none: learn `parameter k = unknown` from a recording, or functions by "
             "`--loss multiple-shooting`",
             job->a->words[0]);
-    size_t learned = cls_model_member_count(job->motion.model);
     b.members = learned ? learned : DRAWS;
     cls_status status = walk(&b, &job->motion, error);
     if (!status && !(b.many = calloc(b.members * b.rows * b.columns + 1, sizeof *b.many)))
@@ -199,10 +209,9 @@ cls_status cli_bands(const cli_job *job, cls_error *error) {
     if (!status) status = write_bands(&b, error);
     if (!status && !job->quiet)
         fprintf(stderr, "%s: 90 %% bands of %zu motions, %s\n", job->a->words[0], b.runs,
-                learned ? "the ensemble that was learned"
-                : cls_model_can_vary(model)
-                    ? "drawn from the covariance of functions and parameters"
-                    : "drawn from the parameters' covariance");
+                learned    ? "the ensemble that was learned"
+                : b.varies ? "drawn from the covariance of functions and parameters"
+                           : "drawn from the parameters' covariance");
     free(b.own);
     free(b.many);
     return status;

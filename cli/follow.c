@@ -169,6 +169,37 @@ static cls_status own_motion(cli_motion *m, cls_table **out, cls_error *error) {
     return status;
 }
 
+/* Files alone: one that clausius wrote names its system, whose names, units and `data` lines the files of
+ * others are read with. A system that is not there any more is none. */
+static cls_status read_by_notes(const cli_arguments *a, size_t n, const char *const *words,
+                                cls_table **out, cls_error *error) {
+    cli_motion named = {0};
+    cls_status status = CLS_OK;
+    for (size_t i = 0; !status && i < n && !named.system; i++) {
+        const char *note = cls_table_note(out[i], "system");
+        char *beside = NULL;
+        cls_error ignored;
+        if (note && !(status = cli_system_of_note(words[i], note, &beside, &ignored)))
+            status = cli_motion_open(beside, cls_table_note(out[i], "set"), &named, &ignored);
+        free(beside);
+        status = status == CLS_MEMORY ? cli_no_memory(error) : CLS_OK;
+    }
+    for (size_t i = 0; !status && named.system && i < n; i++) {
+        struct stat file;
+        cls_table *again = NULL;
+        cls_error ignored;
+        if (cls_table_note(out[i], "system") || stat(words[i], &file) || !S_ISREG(file.st_mode))
+            continue; /* what comes through a pipe cannot be read again */
+        status = cli_read_table(a, words[i], named.system, &again, &ignored);
+        status = status == CLS_MEMORY ? cli_no_memory(error) : CLS_OK;
+        if (!again) continue;
+        cls_table_free(&out[i]);
+        out[i] = again;
+    }
+    cli_motion_free(&named);
+    return status;
+}
+
 static cls_status make_all(const cli_arguments *a, size_t n, const char *const *words,
                            cli_motion *motions, cls_table **out, cls_error *error) {
     size_t first = n; /* the first file: what systems follow */
@@ -183,6 +214,7 @@ static cls_status make_all(const cli_arguments *a, size_t n, const char *const *
         }
     for (size_t i = 0; !status && i < n; i++)
         if (!motions[i].system) status = cli_read_table(a, words[i], system, &out[i], error);
+    if (!status && !system) status = read_by_notes(a, n, words, out, error);
     if (!status && first == n) {
         status = own_motion(&motions[0], &out[0], error);
         first = 0;

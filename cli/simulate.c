@@ -49,10 +49,19 @@ static cls_status read_scheme(cli_job *job, cls_error *error) {
     return CLS_OK;
 }
 
+/* Of the file; one that says none follows the rows of what drives it. */
+static double usual_step(const cli_job *job) {
+    size_t n = job->n_times ? job->n_times : job->inputs.n;
+    const double *time = job->n_times ? job->times : job->inputs.times;
+    if (cls_system_says_step(job->motion.system) || n < 2)
+        return cls_system_default_step(job->motion.system);
+    return (time[n - 1] - time[0]) / (double)(n - 1);
+}
+
 static cls_status read_numbers(cli_job *job, cls_error *error) {
     const cli_arguments *a = job->a;
     cls_simulate_options *o = &job->options;
-    if (o->h == 0) o->h = cls_system_default_step(job->motion.system);
+    if (o->h == 0) o->h = usual_step(job);
     job->every = 1;
     if (cli_given(a, "tolerance") && !strcmp(o->scheme, "bdf")) {
         o->reference_tolerance = o->tolerance;

@@ -97,7 +97,7 @@ CLS_API cls_status cls_simulator_legendre(cls_simulator *sim, double time, const
 typedef enum cls_hold {
     CLS_HOLD_ZERO,   /* the last value (zero-order hold) */
     CLS_HOLD_LINEAR, /* the line to the next */
-    CLS_HOLD_AUTO    /* zero where values stand for several samples (a controller's), else linear */
+    CLS_HOLD_AUTO /* zero where values stand for several samples and jump (a controller's), else linear */
 } cls_hold;
 /* The values of the system's inputs: n increasing times, values (input count, n) with those of one input
  * side by side, in the order of cls_system_input_name. Copied. A value that is not a number is a

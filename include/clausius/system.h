@@ -71,6 +71,7 @@ CLS_API int cls_system_parameter_is_unknown(const cls_system *s, size_t i);
 CLS_API void cls_system_parameter_range(const cls_system *s, size_t i, double *low, double *high);
 CLS_API double cls_system_default_step(const cls_system *s);  /* `step` of the file, else 0.01 */
 CLS_API double cls_system_default_until(const cls_system *s); /* `until` of the file, else 10 */
+CLS_API int cls_system_says_step(const cls_system *s);        /* 1: the file has a `step` */
 
 /* Inputs: functions of time from outside. Their values come from data (cls_simulator_inputs), except
  * where the file or --set gives a formula. */

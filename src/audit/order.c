@@ -103,6 +103,8 @@ static cls_status order_law(cls_audit *a, const errors *e, cls_error *error) {
 cls_status cls_audit_order(cls_audit *a, const cls_system *s, const cls_table *h1,
                            const cls_table *h2, const cls_table *h4, cls_error *error) {
     NEED(error, a);
+    NEED(error, s);
+    NEED(error, h1 && h2 && h4);
     const cls_table *tables[3] = {h1, h2, h4};
     clsi_states st[3] = {{0}, {0}, {0}};
     errors e = {0};

@@ -20,6 +20,12 @@ void *clsi_realloc(void *old, size_t size);
 void *clsi_aligned(size_t size); /* at a multiple of CLSI_ALIGNMENT */
 char *clsi_strdup(const char *s);
 char *clsi_strndup(const char *s, size_t n);
+/* How many allocations of this thread have failed so far. Searches take another way where a candidate
+ * cannot be had (another form, a smaller step); without memory that way is no answer. A call that searches
+ * keeps the number at its beginning and ends with clsi_failed_since: out of memory if one has failed
+ * meanwhile, else `status`. Threads that a call starts tell their failures themselves. */
+unsigned long clsi_failures(void);
+cls_status clsi_failed_since(unsigned long before, cls_status status, cls_error *error);
 /* Makes room for `need` elements: 1 on success, 0 when out of memory (array left as it was). */
 int clsi_grow(void *array_pointer, size_t *capacity, size_t need, size_t element_size);
 

@@ -15,33 +15,50 @@
 #define ALLOWED(bytes) 1
 #endif
 
+/* Of this thread, as errno is (decision 205). */
+static _Thread_local unsigned long failures;
+
+unsigned long clsi_failures(void) {
+    return failures;
+}
+
+cls_status clsi_failed_since(unsigned long before, cls_status status, cls_error *error) {
+    return failures == before ? status : clsi_no_memory(error);
+}
+
 /* Every failure leaves ENOMEM in errno, which clsi_fail looks at. */
 static void *refuse(void) {
+    failures++;
     errno = ENOMEM;
     return NULL;
+}
+
+static void *counted(void *block) {
+    if (!block) failures++;
+    return block;
 }
 
 void *clsi_calloc(size_t n, size_t size) {
     if (!n) n = 1;
     if (!size) size = 1;
     if (n > PTRDIFF_MAX / size || !ALLOWED(n * size)) return refuse();
-    return calloc(n, size);
+    return counted(calloc(n, size));
 }
 
 void *clsi_malloc(size_t size) {
     if (size > PTRDIFF_MAX || !ALLOWED(size)) return refuse();
-    return malloc(size ? size : 1);
+    return counted(malloc(size ? size : 1));
 }
 
 void *clsi_realloc(void *old, size_t size) {
     if (size > PTRDIFF_MAX || !ALLOWED(size)) return refuse();
-    return realloc(old, size ? size : 1);
+    return counted(realloc(old, size ? size : 1));
 }
 
 void *clsi_aligned(size_t size) {
     if (size > PTRDIFF_MAX - CLSI_ALIGNMENT || !ALLOWED(size)) return refuse();
     size_t blocks = (size + CLSI_ALIGNMENT - 1) / CLSI_ALIGNMENT;
-    return aligned_alloc(CLSI_ALIGNMENT, (blocks ? blocks : 1) * CLSI_ALIGNMENT);
+    return counted(aligned_alloc(CLSI_ALIGNMENT, (blocks ? blocks : 1) * CLSI_ALIGNMENT));
 }
 
 char *clsi_strndup(const char *s, size_t n) {

@@ -262,11 +262,11 @@ static void take_numbers(const column_list *c, const column *x, size_t first, si
 static int send_rows(int to, const column_list *c, clsi_arrays *a, size_t first, size_t last) {
     size_t most = chunk_of(c->n), chunk = most < FIRST_CHUNK ? most : FIRST_CHUNK;
     double *block = clsi_malloc(most * sizeof *block);
-    int good = block != NULL;
+    int good = 1;
     for (size_t n; good && first < last; first += n, chunk = chunk < most / 4 ? 4 * chunk : most) {
         cls_error error = {0};
         n = last - first < chunk ? last - first : chunk;
-        cls_status status = CLS_OK;
+        cls_status status = block ? CLS_OK : clsi_no_memory(&error);
         for (size_t k = 0; !status && k < c->n; k++)
             if (c->list[k].of && c->list[k].of->read)
                 status = look_at(&a->list[c->list[k].of - a->list], first, n, &error);

@@ -88,7 +88,7 @@ cls_status cls_table_create(size_t n_columns, const char *const *names, cls_tabl
                             cls_error *error) {
     NEED(error, out);
     *out = NULL;
-    *out = NULL;
+    NEED(error, names);
     uint32_t *slots;
     size_t n_slots;
     cls_status status = index_names(n_columns, names, &slots, &n_slots, error);
@@ -113,6 +113,7 @@ cls_status cls_table_borrow(size_t n_columns, const char *const *names, size_t r
                             const double *const *columns, cls_table **out, cls_error *error) {
     NEED(error, out);
     *out = NULL;
+    NEED(error, columns);
     cls_status status = cls_table_create(n_columns, names, out, error);
     if (status) return status;
     (*out)->borrowed = 1;

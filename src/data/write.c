@@ -104,7 +104,8 @@ cls_status cls_writer_open(const char *path, size_t n_notes, const char *const *
     NEED(error, out);
     *out = NULL;
     NEED(error, path);
-    *out = NULL;
+    NEED(error, names);
+    NEED(error, (keys && values) || !n_notes);
     const clsi_saver *saver;
     cls_status status = check_all(n_notes, keys, values, n_columns, names, error);
     if (!status) status = clsi_saver_find(path, &saver, error);

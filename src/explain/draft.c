@@ -3,8 +3,9 @@
  * Every column becomes what its unit says, else what its name says, else a coordinate: a temperature, a
  * velocity, an input or a coordinate. Around them stands the plainest system that has such columns and
  * can be learned as it is: a potential and a friction for every coordinate, a heat capacity and a leak to
- * the room for every temperature, a factor for every input. What is a guess says so in the text; the
- * draft is read as a system before it is given, so that what is given loads. */
+ * the room for every temperature, a factor for every input. The temperature outdoors is that of the room; watts heat.
+ * What is a guess says so in the text; the draft is read as a system before it is given, so that what is given
+ * loads. */
 #include "base/base.h"
 #include "base/locale.h"
 #include "base/misuse.h"
@@ -16,7 +17,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum role { COORDINATE, ANGLE, VELOCITY, TEMPERATURE, INPUT, CONSTANT, TIME } role;
+typedef enum role {
+    COORDINATE,
+    ANGLE,
+    VELOCITY,
+    TEMPERATURE,
+    AMBIENT,
+    INPUT,
+    HEAT,
+    CONSTANT,
+    TIME
+} role;
 
 typedef struct column {
     const char *name, *unit; /* of the file; unit NULL: none */
@@ -31,7 +42,7 @@ typedef struct draft {
     size_t n;
     column *c;
     const char *from, *next;
-    cls_time_facts time;
+    double spacing, span; /* of times, in seconds where their unit is known; 0: not known */
     clsi_text *f;
 } draft;
 
@@ -62,8 +73,12 @@ static int has_word(const char *name, const char *const *words) {
 
 static role role_of(const column *c) {
     static const char *const warm[] = {"K", NULL}, *const fast[] = {"m/s", "rad/s", NULL},
-                             *const outside[] = {"N", "N m", "V", "A", "W", "Pa", NULL};
+                             *const hot[] = {"W", "W/m2", NULL}, *const outside[] = {"N",  "N m",
+                                                                                     "V",  "A",
+                                                                                     "Pa", NULL};
     static const char *const warm_names[] = {"temp", "t", "th", NULL};
+    static const char *const ambient_names[] = {"ambient", "outdoor", "outside", "weather", "t_amb",
+                                                "tamb",    "t_out",   "tout",    "to",      NULL};
     static const char *const fast_names[] = {"vel",  "speed", "omega", "rpm", "dot",
                                              "rate", "v",     "w",     NULL};
     static const char *const outside_names[] = {"torque", "force", "volt",  "current", "pwm",
@@ -73,7 +88,8 @@ static role role_of(const column *c) {
     if (c->facts.constant) return CONSTANT;
     if (c->unit && (!strcmp(c->unit, "rad") || !strcmp(c->unit, "deg"))) return ANGLE;
     if (c->unit && !strcmp(c->unit, "%")) return INPUT;
-    if (is_unit(c->unit, warm)) return TEMPERATURE;
+    if (is_unit(c->unit, warm)) return has_word(c->name, ambient_names) ? AMBIENT : TEMPERATURE;
+    if (is_unit(c->unit, hot)) return HEAT;
     if (is_unit(c->unit, fast)) return VELOCITY;
     if (is_unit(c->unit, outside)) return INPUT;
     if (c->unit) return COORDINATE;
@@ -153,8 +169,27 @@ static void look(draft *d, size_t i, const cls_table *t) {
     c->role = time || !strcmp(c->name, "trajectory") ? TIME : role_of(c);
 }
 
+/* In seconds where the unit of the times is known. */
+static void look_at_time(draft *d, const cls_time_facts *f, const column *c, size_t rows) {
+    double factor = 1, divisor = 1, offset = 0;
+    cls_error ignored;
+    if (c->unit && cls_unit_convert(c->unit, "s", &factor, &divisor, &offset, &ignored) != CLS_OK)
+        factor = divisor = 1;
+    double span = f->known ? f->last - f->first : c->facts.max - c->facts.min;
+    double spacing = f->known ? f->spacing : rows > 1 ? span / (double)(rows - 1) : 0;
+    d->span = span * factor / divisor;
+    d->spacing = spacing * factor / divisor;
+}
+
+/* What everything else loses its heat to is not what has to be learned, if anything is left that is. */
+static void check_ambient(draft *d) {
+    size_t kept = nth(d, TEMPERATURE, TEMPERATURE, 0) ? 1 : 0;
+    for (column *c; (c = nth(d, AMBIENT, AMBIENT, kept));) c->role = TEMPERATURE;
+}
+
 static cls_status find_columns(draft *d, const cls_table *t, cls_error *error) {
-    cls_status status = cls_table_inspect_time(t, &d->time, error);
+    cls_time_facts times;
+    cls_status status = cls_table_inspect_time(t, &times, error);
     d->n = cls_table_columns(t);
     d->c = clsi_calloc(d->n + 1, sizeof *d->c);
     if (!d->c) return clsi_no_memory(error);
@@ -162,12 +197,17 @@ static cls_status find_columns(draft *d, const cls_table *t, cls_error *error) {
         status = cls_table_inspect_column(t, i, &d->c[i].facts, error);
         if (!status) look(d, i, t);
     }
+    if (status) return status; /* a column without a name is not looked at */
     /* without a column `time`: the first that rises from row to row */
-    for (size_t i = 0; !status && !d->time.known && i < d->n; i++)
+    for (size_t i = 0; !times.known && i < d->n; i++)
         if (d->c[i].facts.rises) {
             d->c[i].role = TIME;
             break;
         }
+    for (size_t i = 0; i < d->n; i++)
+        if (d->c[i].role == TIME && strcmp(d->c[i].name, "trajectory"))
+            look_at_time(d, &times, &d->c[i], cls_table_rows(t));
+    check_ambient(d);
     /* what a torque moves turns */
     static const char *const torque[] = {"N m", NULL}, *const torque_names[] = {"torque", "tau",
                                                                                 NULL};
@@ -181,13 +221,12 @@ static cls_status find_columns(draft *d, const cls_table *t, cls_error *error) {
         nth(d, VELOCITY, VELOCITY, k)->hidden = 1;
     for (size_t i = 0; i < d->n; i++)
         if (d->c[i].role != TIME && d->c[i].role != CONSTANT) name_variable(d, &d->c[i]);
-    if (!status && !coordinates(d) && !count(d, TEMPERATURE, TEMPERATURE))
-        status =
-            clsi_fail(error, CLS_DATA,
-                      "%s: no column that changes and is no input: nothing to make a system of; "
-                      "name columns with --map or --columns",
-                      d->from);
-    return status;
+    if (!coordinates(d) && !count(d, TEMPERATURE, TEMPERATURE))
+        return clsi_fail(error, CLS_DATA,
+                         "%s: no column that changes and is no input: nothing to make a system of; "
+                         "name columns with --map or --columns",
+                         d->from);
+    return CLS_OK;
 }
 
 /* ---- the text ---- */
@@ -238,10 +277,16 @@ static void write_variables(const draft *d) {
         clsi_text_printf(
             d->f, "temperature T_body with entropy S_body [K]   # nobody measured it: where the "
                   "heat of friction goes\n");
-    for (size_t k = 0; (c = nth(d, INPUT, INPUT, k)); k++) {
+    for (size_t k = 0; (c = nth(d, INPUT, HEAT, k)); k++) {
         clsi_text_printf(d->f, "input       %s", c->variable);
         write_unit(d, c);
         write_range(d, c);
+    }
+    if ((c = nth(d, AMBIENT, AMBIENT, 0))) {
+        clsi_text_printf(d->f,
+                         "input       %s [K]   # taken as given; if it is part of what is to be "
+                         "learned, write `temperature %s with entropy S_%s`\n",
+                         c->variable, c->variable, c->variable);
     }
     for (size_t k = 0; (c = nth(d, CONSTANT, CONSTANT, k)); k++)
         clsi_text_printf(d->f, "# column %s is %.6g all the time: left out\n", c->name,
@@ -293,10 +338,11 @@ static void write_columns(const draft *d) {
         write_velocity(d, coordinate(d, k)->variable, nth(d, VELOCITY, VELOCITY, k));
     for (size_t i = 0; i < d->n; i++) {
         c = &d->c[i];
-        if (c->role == TEMPERATURE)
+        if (c->role == TEMPERATURE || c->role == AMBIENT)
             clsi_text_printf(d->f, "data %s = \"%s [%s]\"%s\n", c->variable, c->name,
                              kelvin(c, &value), c->unit ? "" : "   # the unit is a guess");
-        else if ((c->role == COORDINATE || c->role == ANGLE || c->role == INPUT) &&
+        else if ((c->role == COORDINATE || c->role == ANGLE || c->role == INPUT ||
+                  c->role == HEAT) &&
                  strcmp(c->name, c->variable))
             write_data(d, c->variable, c);
     }
@@ -307,29 +353,73 @@ static const char *heated(const draft *d, size_t k) {
     return c ? c->variable : "T_body";
 }
 
+/* What heats is in watts: then heat capacities are told in J/K. */
+static const column *watts(const draft *d) {
+    static const char *const power[] = {"W", NULL};
+    const column *c;
+    for (size_t k = 0; (c = nth(d, HEAT, HEAT, k)); k++)
+        if (is_unit(c->unit, power)) return c;
+    return NULL;
+}
+
+static double span_of(const draft *d, role of) {
+    double span = 0;
+    const column *c;
+    for (size_t k = 0; (c = nth(d, of, of, k)); k++) span = fmax(span, c->facts.max - c->facts.min);
+    return span > 0 ? span : 1;
+}
+
+/* Where heat capacities and leaks begin: at what the heater warms by as much as is seen, in a twentieth of
+ * the time; without watts the capacity is the unit. */
+static double capacity(const draft *d) {
+    if (!watts(d) || !(d->span > 0)) return 1;
+    return span_of(d, HEAT) * d->span / (20 * span_of(d, TEMPERATURE));
+}
+
+static double leak(const draft *d) {
+    if (watts(d) && d->span > 0) return span_of(d, HEAT) / span_of(d, TEMPERATURE);
+    return 0.01;
+}
+
+static void write_factor(const draft *d, const column *c) {
+    if (c == watts(d) && count(d, TEMPERATURE, TEMPERATURE) == 1)
+        return; /* all of it is heat of the one */
+    clsi_text_printf(d->f, "parameter   b_%s = unknown near %s   # what a unit of %s does\n",
+                     c->variable,
+                     c->role == HEAT && watts(d)          ? "1 in (0, inf)"
+                     : c->role == HEAT || !coordinates(d) ? "0.01 in (0, inf)"
+                                                          : "1",
+                     c->variable);
+}
+
 static void write_parameters(const draft *d) {
     size_t n = coordinates(d), m = count(d, TEMPERATURE, TEMPERATURE);
-    const column *c;
+    const column *c, *outside = nth(d, AMBIENT, AMBIENT, 0);
     double room = 293.15;
     for (size_t k = 0; k < n; k++)
         clsi_text_printf(
             d->f, "parameter   m_%s = 1%s\n", coordinate(d, k)->variable,
             k ? "" : "   # motions alone tell forces in units of a mass: give it if you know it");
     for (size_t k = 0; k < m; k++)
-        clsi_text_printf(
-            d->f, "parameter   C_%s = %s\n", heated(d, k),
-            n || k ? "unknown near 1 in (1e-6, 1e9)"
-                   : "1   # heats are told in units of a heat capacity: give it if you know it");
+        if (n || k || (watts(d) && m == 1))
+            clsi_text_printf(d->f, "parameter   C_%s = unknown near %.1g in (1e-6, 1e12)\n",
+                             heated(d, k), capacity(d));
+        else
+            clsi_text_printf(
+                d->f,
+                "parameter   C_%s = %.1g   # heats are told in units of a heat capacity: "
+                "give it if you know it\n",
+                heated(d, k), capacity(d));
     for (size_t k = 0; k < m; k++)
         clsi_text_printf(
-            d->f, "parameter   g_%s = unknown near 0.01 in (0, inf)   # what leaks to the room\n",
-            heated(d, k));
+            d->f, "parameter   g_%s = unknown near %.1g in (0, inf)   # what leaks to the room\n",
+            heated(d, k), leak(d));
     if (m) (void)kelvin(nth(d, TEMPERATURE, TEMPERATURE, 0), &room);
-    if (m) clsi_text_printf(d->f, "parameter   T_room = unknown near %.6g in (1, 1e4)\n", room);
-    for (size_t k = 0; (c = nth(d, INPUT, INPUT, k)); k++)
-        clsi_text_printf(d->f, "parameter   b_%s = unknown near %s   # what a unit of %s does\n",
-                         c->variable, n ? "1" : "0.01 in (0, inf)", c->variable);
-    if (m) clsi_text_printf(d->f, "reservoir   room = T_room\n");
+    if (m && !outside)
+        clsi_text_printf(d->f, "parameter   T_room = unknown near %.6g in (1, 1e4)\n", room);
+    for (size_t k = 0; (c = nth(d, INPUT, HEAT, k)); k++) write_factor(d, c);
+    if (m)
+        clsi_text_printf(d->f, "reservoir   room = %s\n", outside ? outside->variable : "T_room");
     clsi_text_printf(d->f, "\n");
 }
 
@@ -375,14 +465,21 @@ static void write_flows(const draft *d) {
                                    : m   ? m - 1
                                          : 0),
                          coordinate(d, k)->variable);
-    for (size_t k = 0; (c = nth(d, INPUT, INPUT, k)); k++) {
-        if (n)
+    for (size_t k = 0; (c = nth(d, INPUT, HEAT, k)); k++) {
+        if (c->role == HEAT && c == watts(d) && m == 1)
+            clsi_text_printf(d->f, "heat source P_%s on %s: %s   # all of it is heat\n",
+                             c->variable, heated(d, 0), c->variable);
+        else if (n && c->role != HEAT)
             clsi_text_printf(
                 d->f, "external force: %s <- b_%s*%s   # or does it heat, or move another?\n",
                 coordinate(d, k < n ? k : n - 1)->variable, c->variable, c->variable);
         else
             clsi_text_printf(d->f, "heat source P_%s on %s: b_%s*%s   # or does it heat another?\n",
-                             c->variable, heated(d, k < m ? k : m - 1), c->variable, c->variable);
+                             c->variable,
+                             heated(d, k < m ? k
+                                       : m   ? m - 1
+                                             : 0),
+                             c->variable, c->variable);
     }
     for (size_t k = 0; k + 1 < m; k++)
         clsi_text_printf(
@@ -420,9 +517,25 @@ static void write_start(const draft *d) {
     }
     if (!m) clsi_text_printf(d->f, ", T_body = 300");
     clsi_text_printf(d->f, "\n");
-    if (d->time.known && d->time.spacing > 0 && d->time.last > d->time.first)
-        clsi_text_printf(d->f, "step  %.6g\nuntil %.6g\n", d->time.spacing,
-                         d->time.last - d->time.first);
+    if (d->spacing > 0 && d->span > 0)
+        clsi_text_printf(d->f, "step  %.6g\nuntil %.6g\n", d->spacing, d->span);
+}
+
+/* One temperature that loses heat is the least there is; real things mostly have a heavier part behind. */
+static void write_behind(const draft *d) {
+    if (coordinates(d) || !count(d, TEMPERATURE, TEMPERATURE)) return;
+    double value = 300;
+    (void)kelvin(nth(d, TEMPERATURE, TEMPERATURE, 0), &value);
+    clsi_text_printf(
+        d->f,
+        "\n# If the fit stays poor: a body behind it that nobody measured (a wall, a housing). "
+        "Remove "
+        "the\n# marks, and add C_wall*T_wall*(log(T_wall/300) - 1) to the thermal lagrangian.\n"
+        "# temperature T_wall with entropy S_wall [K]\n"
+        "# parameter C_wall = unknown near %.1g in (1e-6, 1e12), k_wall = unknown near %.1g in (0, "
+        "inf), g_wall = unknown near %.1g in (0, inf)\n# heat exchange %s <-> T_wall: k_wall\n# "
+        "heat exchange T_wall <-> room: g_wall\n# start T_wall = %.9g\n",
+        10 * capacity(d), leak(d), leak(d), heated(d, 0), value);
 }
 
 static void write_text(const draft *d, const char *name) {
@@ -433,6 +546,7 @@ static void write_text(const draft *d, const char *name) {
     write_flows(d);
     write_columns(d);
     write_start(d);
+    write_behind(d);
 }
 
 cls_status cls_draft(const cls_table *t, const char *name, const char *from, const char *next,

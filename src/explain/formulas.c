@@ -539,6 +539,7 @@ cls_status cls_formulas_find(const cls_model *model, const cls_formulas_options 
     TAKE_OPTIONS(&o, options);
     cls_invariants_options sampling = cls_invariants_defaults();
     sampling.seed = o.seed;
+    unsigned long before = clsi_failures();
     cls_formulas *f = clsi_calloc(1, sizeof *f);
     if (!f) return clsi_no_memory(error);
     f->model = model;
@@ -558,6 +559,7 @@ cls_status cls_formulas_find(const cls_model *model, const cls_formulas_options 
     clsi_samples_clear(&w.a);
     free(w.from);
     if (status == CLS_OK && o.n_tables) status = clsi_formulas_refit(f, &o, error);
+    status = clsi_failed_since(before, status, error);
     *out = f;
     if (status != CLS_OK) cls_formulas_free(out);
     return status;

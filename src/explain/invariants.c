@@ -602,6 +602,7 @@ cls_status cls_invariants_find(const cls_system *system, const cls_model *model,
     size_t maps = s->n <= MOST_MAPS ? s->n * s->n + s->n : s->n;
     size_t most = terms > maps ? terms : maps;
     size_t wanted = 6 * most > LEAST_STATES ? 6 * most : LEAST_STATES;
+    unsigned long before = clsi_failures();
     cls_status status = clsi_parameters_known(s, error);
     f.out = clsi_calloc(1, sizeof *f.out);
     if (!f.out) status = clsi_no_memory(error);
@@ -612,6 +613,7 @@ cls_status cls_invariants_find(const cls_system *system, const cls_model *model,
     if (status == CLS_OK && !o.scheme) status = clsi_gauge_find(&f.a, model, f.out, error);
     if (status == CLS_OK) status = describe(&f, s, error);
     clear(&f);
+    status = clsi_failed_since(before, status, error);
     *out = f.out;
     if (status != CLS_OK) cls_invariants_free(out);
     return status;

@@ -301,5 +301,13 @@ cls_status cls_program_create(const cls_graph *g, size_t n_inputs, const cls_nod
     NEED(error, out);
     *out = NULL;
     NEED(error, g);
+    NEED(error, inputs || !n_inputs);
+    NEED(error, outputs || !n_outputs);
+    for (size_t i = 0; i < n_inputs + n_outputs; i++) {
+        cls_node a = i < n_inputs ? inputs[i] : outputs[i - n_inputs];
+        if (a >= g->n && a != CLS_NO_NODE)
+            return clsi_fail(error, CLS_USAGE, "%s %zu is no node of the graph",
+                             i < n_inputs ? "input" : "output", i < n_inputs ? i : i - n_inputs);
+    }
     return clsi_program_create_split(g, n_inputs, n_inputs, inputs, n_outputs, outputs, out, error);
 }

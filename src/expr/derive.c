@@ -195,6 +195,8 @@ static cls_status out_of_memory(cls_graph *g, size_t n, size_t stride, cls_node 
 cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
                           const cls_node *from, const cls_node *to, cls_node *out) {
     NEED(NULL, g);
+    NEED(NULL, (nodes && out) || !count);
+    NEED(NULL, (from && to) || !n);
     clsi_cone cone;
     if (!clsi_cone_create(g, count, nodes, &cone)) return out_of_memory(g, count, 1, out);
     unsigned char *active = clsi_calloc(cone.n, 1);
@@ -392,6 +394,7 @@ static cls_status nothing(const cls_graph *g, size_t n, cls_node *out) {
 cls_status cls_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
                         cls_node *out) {
     NEED(NULL, g);
+    NEED(NULL, (symbols && out) || !n);
     clsi_cone cone;
     if (a >= g->n) return nothing(g, n, out);
     if (!clsi_cone_create(g, 1, &a, &cone)) return out_of_memory(g, n, 1, out);
@@ -457,6 +460,7 @@ static cls_node *values_at(cls_graph *g, const clsi_cone *cone, size_t n, const 
 cls_status cls_discrete_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
                                  const cls_node *u, const cls_node *w, cls_node *out) {
     NEED(NULL, g);
+    NEED(NULL, (symbols && u && w && out) || !n);
     clsi_cone cone;
     if (a >= g->n) return nothing(g, n, out);
     if (!clsi_cone_create(g, 1, &a, &cone)) return out_of_memory(g, n, 1, out);

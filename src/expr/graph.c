@@ -318,7 +318,7 @@ int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbol
 
 size_t cls_symbols_of(const cls_graph *g, size_t n, const cls_node *nodes, size_t cap,
                       cls_node *out) {
-    if (!g) return 0;
+    if (!g || (n && !nodes) || (cap && !out)) return 0;
     clsi_cone cone;
     if (!clsi_cone_create(g, n, nodes, &cone)) {
         (void)clsi_graph_no_memory(g);

@@ -146,6 +146,7 @@ static cls_status find_pieces(finder *f, size_t count, const cls_node *nodes,
 cls_status cls_jacobian(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
                         const cls_node *symbols, cls_node *out) {
     NEED(NULL, g);
+    NEED(NULL, (nodes && symbols && out) || !count || !n);
     clsi_shortcuts s = {.size = g->n};
     finder f = {.g = g, .n = n, .size = g->n};
     cls_status status = cls_graph_status(g, NULL);

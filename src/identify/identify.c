@@ -492,7 +492,7 @@ cls_status cls_identify(const cls_system *system, const cls_assignments *set, si
     NEED(error, out);
     *out = NULL;
     NEED(error, system);
-    *out = NULL;
+    NEED(error, info);
     *info = (cls_identify_info){0};
     cls_identify_options o = cls_identify_defaults();
     TAKE_OPTIONS(&o, options);
@@ -507,7 +507,9 @@ cls_status cls_identify(const cls_system *system, const cls_assignments *set, si
     cls_identified *id = clsi_calloc(1, sizeof *id);
     if (!id) return clsi_no_memory(error);
     clsi_qp q = {.o = &o, .info = info, .error = error};
+    unsigned long before = clsi_failures();
     status = run(&q, system, set, n_tables, tables, names, id);
+    status = clsi_failed_since(before, status, error);
     info->seconds = clsi_now() - start;
     id->s = q.s;
     id->parts = q.part;

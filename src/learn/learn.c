@@ -443,6 +443,56 @@ static cls_status learn(const cls_system *system, const cls_assignments *set, si
     return status;
 }
 
+/* ---- the times of a model ---- */
+
+/* Steps of order two in the time in which the data change: a hundred. */
+enum { STEPS_IN_SCALE = 100, MOST_IN_ROW = 100 };
+
+static void say_time(clsi_text *t, const char *word, double value) {
+    char number[CLSI_NUMBER];
+    clsi_format_double(value, number);
+    clsi_text_printf(t, "%s %s\n", word, number);
+}
+
+/* A system whose file says no step and no end is simulated as its data are: a default of 0.01 is a
+ * second's work for a spring and a day's for a house. A scheme that was asked for learned its own step. */
+static cls_status say_times(const cls_learn_options *options, const cls_table *data,
+                            const cls_learn_info *info, cls_model *m, cls_error *error) {
+    cls_system *s = m->system;
+    cls_time_facts f;
+    cls_learn_options o = cls_learn_defaults();
+    TAKE_OPTIONS(&o, options);
+    if (s->says_step && s->says_until) return CLS_OK;
+    cls_status status = cls_table_inspect_time(data, &f, error);
+    if (status != CLS_OK || !f.known || !(f.spacing > 0)) return status;
+    double parts = info->rollout_parts > 1 ? (double)info->rollout_parts : 1,
+           scale = info->report ? info->report->time_scale : 0;
+    if (scale > 0) parts = fmax(parts, ceil(STEPS_IN_SCALE * f.spacing / scale - 1e-9));
+    if (o.scheme) parts = 1;
+    clsi_text t = {0};
+    clsi_text_printf(&t, "%s\n# of the data that it was learned from\n", m->text);
+    if (!s->says_step) say_time(&t, "step", s->step = f.spacing / fmin(parts, MOST_IN_ROW));
+    if (!s->says_until && f.last > f.first) say_time(&t, "until", s->until = f.last - f.first);
+    s->says_step = s->says_until = 1;
+    char *text = clsi_text_take(&t);
+    if (!text) return clsi_no_memory(error);
+    free(m->text);
+    m->text = text;
+    return CLS_OK;
+}
+
+/* Candidates that fail are passed over while forms, terms, schemes and starts are compared; for want of
+ * memory the best of the others would be another answer than the one that was asked for. */
+static cls_status answered(unsigned long before, cls_status status, cls_model **out,
+                           cls_learn_info *info, cls_error *error) {
+    status = clsi_failed_since(before, status, error);
+    if (status == CLS_MEMORY) {
+        cls_model_free(out);
+        cls_learn_report_free(&info->report);
+    }
+    return status;
+}
+
 /* Trajectories whose rows do not stand together are sorted first, in copies. */
 cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_t n_tables,
                      const cls_table *const *tables, const char *const *names,
@@ -452,7 +502,10 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
     *out = NULL;
     NEED(error, system);
     *out = NULL;
+    NEED(error, info);
+    NEED(error, (tables && names) || !n_tables);
     *info = (cls_learn_info){0};
+    unsigned long before = clsi_failures();
     cls_table **copies = clsi_calloc(n_tables + 1, sizeof *copies);
     const cls_table **used = clsi_calloc(n_tables + 1, sizeof *used);
     cls_status status = copies && used ? CLS_OK : clsi_no_memory(error);
@@ -462,10 +515,13 @@ cls_status cls_learn(const cls_system *system, const cls_assignments *set, size_
     }
     if (status == CLS_OK)
         status = learn(system, set, n_tables, used, names, options, NULL, out, info, error);
+    if (status == CLS_OK && n_tables &&
+        (status = say_times(options, used[0], info, *out, error)) != CLS_OK)
+        cls_model_free(out);
     for (size_t i = 0; copies && i < n_tables; i++) cls_table_free(&copies[i]);
     free(copies);
     free(used);
-    return status;
+    return answered(before, status, out, info, error);
 }
 
 /* ---- files ---- */
@@ -503,15 +559,18 @@ cls_status cls_learn_files(const cls_system *system, const cls_assignments *set,
     NEED(error, paths);
     cls_learn_options o = cls_learn_defaults();
     TAKE_OPTIONS(&o, options);
-    *out = NULL;
+    NEED(error, info);
     *info = (cls_learn_info){0};
     if (needs_all(system, &o))
         return learn_whole(system, set, n_files, paths, reading, options, out, info, error);
+    unsigned long before = clsi_failures();
     clsi_stream st = {.n_files = n_files, .paths = paths, .reading = reading};
     cls_status status = clsi_stream_open(&st, &o, error);
     const cls_table *sample = st.sample;
     if (status == CLS_OK)
         status = learn(system, set, 1, &sample, paths, options, &st, out, info, error);
+    if (status == CLS_OK && (status = say_times(options, sample, info, *out, error)) != CLS_OK)
+        cls_model_free(out);
     clsi_stream_close(&st);
-    return status;
+    return answered(before, status, out, info, error);
 }

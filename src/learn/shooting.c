@@ -290,6 +290,7 @@ static cls_status problem_jacobian(clsi_problem *p, const double *theta, size_t 
     int failed = 0;
 #pragma omp parallel reduction(| : failed) if (status == CLS_OK && n > 1)
     {
+        unsigned long before = clsi_failures();
         double *own = status == CLS_OK ? clsi_calloc(size, sizeof *own) : NULL;
         failed = !own;
 #pragma omp for schedule(dynamic)
@@ -303,10 +304,12 @@ static cls_status problem_jacobian(clsi_problem *p, const double *theta, size_t 
             }
         }
         free(own);
+        if (clsi_failures() != before) failed |= 2;
     }
     s->kept = status == CLS_OK && n && !failed ? list[n - 1] : SIZE_MAX;
     free(list);
-    return status == CLS_OK && failed ? CLS_NUMERIC : status;
+    if (status == CLS_OK && failed) status = failed & 2 ? CLS_MEMORY : CLS_NUMERIC;
+    return status;
 }
 
 enum { SHARDS = 16 };

@@ -444,11 +444,11 @@ cls_status cls_model_compose(const char *name_or_path, const cls_assignments *se
                              cls_system **system, cls_model **model, cls_error *error) {
     NEED(error, system);
     *system = NULL;
+    NEED(error, model);
+    *model = NULL;
     NEED(error, name_or_path);
     kit k = {0};
     clsi_loader loader = {declaration, &k};
-    *system = NULL;
-    *model = NULL;
     cls_status status = clsi_system_load_using(name_or_path, set, &loader, system, error);
     if (status == CLS_OK && k.n) {
         status = compose(*system, set, &k, model, error);

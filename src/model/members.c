@@ -89,6 +89,7 @@ static void keep_inside(const cls_system *s, size_t n, const char **names, doubl
 cls_status cls_model_member(const cls_model *m, uint64_t number, const char **names, double *values,
                             cls_error *error) {
     NEED(error, m);
+    unsigned long before = clsi_failures();
     json_t *p = provenance_of(m), *list = json_object_get(p, "parameters");
     json_t *ensemble = json_object_get(p, "ensemble"),
            *covariance = json_object_get(p, "covariance");
@@ -116,7 +117,7 @@ cls_status cls_model_member(const cls_model *m, uint64_t number, const char **na
     }
     if (status == CLS_OK) keep_inside(m->system, n, names, values);
     json_decref(p);
-    return status;
+    return clsi_failed_since(before, status, error);
 }
 
 /* ---- functions ---- */
@@ -138,6 +139,7 @@ int cls_model_can_vary(const cls_model *m) {
 /* Coefficients first, then the parameters that were learned beside them. */
 cls_status cls_model_vary(cls_model *m, uint64_t number, cls_error *error) {
     NEED(error, m);
+    unsigned long before = clsi_failures();
     json_t *p = provenance_of(m);
     const json_t *list = json_object_get(p, "parameters");
     size_t n = vary_size(m, p), Q = n ? n - m->n_theta : 0;
@@ -168,5 +170,5 @@ cls_status cls_model_vary(cls_model *m, uint64_t number, cls_error *error) {
     free(values);
     free(names);
     json_decref(p);
-    return status;
+    return clsi_failed_since(before, status, error);
 }

@@ -256,6 +256,7 @@ static cls_status do_request(request *q, int threads, cls_error *error) {
 cls_status cls_steps_make(const cls_steps *steps, const double *theta, size_t n, double t, double h,
                           const double *states, int threads, double *next, cls_error *error) {
     NEED(error, steps);
+    NEED(error, (states && next) || !n);
     request q = {
         .s = steps, .theta = theta, .states = states, .n = n, .times = {t, t + h}, .next = next};
     return do_request(&q, threads, error);
@@ -271,6 +272,7 @@ cls_status cls_steps_back(const cls_steps *steps, const double *theta, size_t n,
                           const double *states, const double *seeds, int threads,
                           double *states_bar, double *theta_bar, cls_error *error) {
     NEED(error, steps);
+    NEED(error, (states && seeds && states_bar) || !n);
     size_t groups = (n + CLSI_LANES - 1) / CLSI_LANES;
     request q = {.s = steps,
                  .theta = theta,

@@ -99,7 +99,8 @@ static cls_status give_inputs(const cls_system *system, const clsi_trial *trial,
                 cell(trial->data, cls_system_input_name(system, i), trial->first + k);
     const double *time =
         cls_table_column(trial->data, (size_t)cls_table_find(trial->data, "time")) + trial->first;
-    cls_status status = cls_simulator_inputs(sim, trial->rows, time, values, CLS_HOLD_ZERO, error);
+    /* as learning took them */
+    cls_status status = cls_simulator_inputs_held(sim, trial->rows, time, values, "auto", error);
     free(values);
     return status;
 }

@@ -20,6 +20,7 @@ typedef struct page {
     size_t n_data;
     const cls_table *const *data;
     const char *const *names;
+    unsigned long failures; /* of allocations, before it was begun */
 } page;
 
 cls_report_options cls_report_defaults(void) {
@@ -457,9 +458,14 @@ static cls_status body(page *p, cls_error *error) {
 }
 
 static cls_status measure(page *p, size_t n, const cls_report_subject *subjects, cls_error *error) {
+    p->failures = clsi_failures();
     if (!n)
         return clsi_fail(error, CLS_USAGE,
                          "a report is about at least one system, model or trajectory");
+    NEED(error, subjects);
+    NEED(error, (p->data && p->names) || !p->n_data);
+    for (size_t i = 0; i < n; i++)
+        NEED(error, subjects[i].name && (subjects[i].system || subjects[i].trajectory));
     p->subjects = clsi_calloc(n, sizeof *p->subjects);
     if (!p->subjects) return clsi_no_memory(error);
     cls_status status = CLS_OK;
@@ -470,6 +476,7 @@ static cls_status measure(page *p, size_t n, const cls_report_subject *subjects,
 }
 
 static cls_status finish(page *p, cls_status status, char **out, cls_error *error) {
+    status = clsi_failed_since(p->failures, status, error);
     for (size_t i = 0; i < p->n; i++) clsi_subject_clear(&p->subjects[i]);
     free(p->subjects);
     *out = status ? NULL : clsi_text_take(&p->t);

@@ -96,15 +96,19 @@ void clsi_signal_free(clsi_signal **signal) {
 
 /* ---- which hold ---- */
 
-/* A controller's values stand for several rows; what is measured changes with every row. */
+/* A controller's values stand for several rows and jump from one to the next. What is measured changes
+ * with every row, or with every row while anything happens: the sun, which is zero all night. */
 static cls_hold as_it_looks(size_t n, const double *value) {
-    size_t same = 0, all = 0;
+    size_t same = 0, all = 0, jumps = 0;
     for (size_t i = 1; i < n; i++) {
         if (!isfinite(value[i])) continue;
-        same += value[i] == value[i - 1];
+        int stays = value[i] == value[i - 1];
+        same += stays;
         all++;
+        jumps += !stays && ((i > 1 && value[i - 1] == value[i - 2]) ||
+                            (i + 1 < n && value[i + 1] == value[i]));
     }
-    return 3 * same > all ? CLS_HOLD_ZERO : CLS_HOLD_LINEAR;
+    return 3 * same > all && 2 * jumps >= all - same ? CLS_HOLD_ZERO : CLS_HOLD_LINEAR;
 }
 
 /* One of the words, from `at` to `end` without blanks; -1: none of them. */

@@ -515,12 +515,14 @@ static cls_status take_inputs(cls_simulator *sim, size_t n, const double *times,
 cls_status cls_simulator_inputs(cls_simulator *sim, size_t n, const double *times,
                                 const double *values, cls_hold hold, cls_error *error) {
     NEED(error, sim);
+    NEED(error, times && values);
     return take_inputs(sim, n, times, values, NULL, hold, error);
 }
 
 cls_status cls_simulator_inputs_held(cls_simulator *sim, size_t n, const double *times,
                                      const double *values, const char *hold, cls_error *error) {
     NEED(error, sim);
+    NEED(error, times && values);
     return take_inputs(sim, n, times, values, hold, CLS_HOLD_ZERO, error);
 }
 

@@ -29,6 +29,7 @@ typedef struct arrow_work {
     double *held; /* (W, X) how far components at an end of their interval go; NAN: free */
     double *cost; /* (W) */
     double *block;
+    int lacks; /* memory: what was evaluated is no answer */
 } arrow_work;
 
 static double *carve(double **at, size_t n) {
@@ -158,6 +159,7 @@ static double evaluate(arrow_work *k, const double *theta, const double *x, int 
     size_t width = 1 + (products ? k->P + k->X : 0);
 #pragma omp parallel reduction(| : failed) if (k->shards > 1)
     {
+        unsigned long before = clsi_failures();
         double *room = clsi_calloc(k->group * k->most * width + 1, sizeof *room);
         failed = !room;
 #pragma omp for schedule(dynamic)
@@ -165,10 +167,12 @@ static double evaluate(arrow_work *k, const double *theta, const double *x, int 
             size_t first = groups * s / k->shards * k->group;
             size_t end = groups * (s + 1) / k->shards * k->group;
             if (end > k->W) end = k->W;
-            failed = failed || !evaluate_shard(k, s, first, end, theta, x, room, products);
+            if (!failed) failed = !evaluate_shard(k, s, first, end, theta, x, room, products);
         }
         free(room);
+        if (clsi_failures() != before) failed |= 2;
     }
+    k->lacks |= failed & 2;
     double sum = 0;
     for (size_t w = 0; w < k->W && !failed; w++) sum += k->cost[w];
     return failed || !isfinite(sum) ? INFINITY : sum;
@@ -334,11 +338,12 @@ cls_status clsi_arrow_minimize(const clsi_arrow *a, size_t max_iterations, doubl
     double cost = info->initial = evaluate(&k, theta, x, 0), lambda = 1e-3;
     if (!isfinite(cost)) {
         free(k.block);
+        if (k.lacks) return clsi_no_memory(error);
         return clsi_fail(error, CLS_NUMERIC, "the search has no finite value where it begins");
     }
     int small = 0;
     if (a->tell) a->tell(a->listener, 0, cost);
-    for (; info->iterations < max_iterations; info->iterations++) {
+    for (; !k.lacks && info->iterations < max_iterations; info->iterations++) {
         if (a->stop && a->stop(a->context)) {
             info->reason = "stopped";
             break;
@@ -346,7 +351,8 @@ cls_status clsi_arrow_minimize(const clsi_arrow *a, size_t max_iterations, doubl
         double next = INFINITY;
         int tries = 0;
         evaluate(&k, theta, x, 1);
-        for (; tries < 24; tries++) { /* by 3: larger factors lose the thread of a curved valley */
+        for (; !k.lacks && tries < 24;
+             tries++) { /* by 3: larger factors lose the thread of a curved valley */
             solve_step(&k, lambda, theta, x);
             next = evaluate(&k, k.trial, k.trial_x, 0);
             if (next < cost) break;
@@ -369,7 +375,7 @@ cls_status clsi_arrow_minimize(const clsi_arrow *a, size_t max_iterations, doubl
     }
     info->final = cost;
     free(k.block);
-    return CLS_OK;
+    return k.lacks ? clsi_no_memory(error) : CLS_OK;
 }
 
 /* ---- what the minimum says ---- */
@@ -398,7 +404,8 @@ cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, cons
     double *score = clsi_calloc(out->n_blocks * P + 1, sizeof *score);
     if (!r || !J || !score) status = clsi_no_memory(error);
     if (status == CLS_OK && !isfinite(evaluate(&k, theta, x, 1)))
-        status = clsi_fail(error, CLS_NUMERIC, "the minimum has no finite value");
+        status = k.lacks ? clsi_no_memory(error)
+                         : clsi_fail(error, CLS_NUMERIC, "the minimum has no finite value");
     if (status == CLS_OK) {
         eliminate(&k, 0);
         for (size_t i = 0; i < P; i++)

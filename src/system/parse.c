@@ -132,8 +132,11 @@ static cls_status find_keyword(clsi_reader *r, clsi_cursor c, statement *out) {
     if (!*wanted) return unknown_statement(r, where, length);
     const char *first = r->clean + c.at;
     c.at += length;
-    return clsi_at(r, where, "expected `%s` after `%.*s`, found %s", wanted, (int)length, first,
-                   clsi_found(r, &c, found));
+    clsi_cursor next = c;
+    int heat = length == 8 && !strncmp(first, "external", 8) && clsi_accept_word(r, &next, "heat");
+    return clsi_at(r, where, "expected `%s` after `%.*s`, found %s%s", wanted, (int)length, first,
+                   clsi_found(r, &c, found),
+                   heat ? "; heat from outside is `heat source NAME on T: ...`" : "");
 }
 
 static int is_blank_line(const clsi_reader *r, size_t begin, size_t end) {
@@ -299,8 +302,10 @@ static cls_status read_all(clsi_reader *r, statement **list) {
 static cls_status finish(clsi_reader *r) {
     cls_system *s = r->s;
     cls_error inner = {0};
-    if (s->step == 0) s->step = 0.01;
-    if (s->until == 0) s->until = 10;
+    s->says_step = s->step != 0;
+    s->says_until = s->until != 0;
+    if (!s->says_step) s->step = 0.01;
+    if (!s->says_until) s->until = 10;
     clsi_default_attitudes(s);
     if (r->skeleton) return cls_graph_status(s->g, r->error);
     cls_status status = clsi_form_create(s, &s->bound, NULL, &s->form, &inner);

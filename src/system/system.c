@@ -263,6 +263,10 @@ double cls_system_default_step(const cls_system *s) {
     return s->step;
 }
 
+int cls_system_says_step(const cls_system *s) {
+    return s && s->says_step;
+}
+
 double cls_system_default_until(const cls_system *s) {
     if (!s) return NAN;
     return s->until;

@@ -185,7 +185,8 @@ struct cls_system {
      */
     double *start;
     double step, until;
-    struct clsi_form *form; /* the native first-order form, built at the end of parsing */
+    int says_step, says_until; /* the file does; else they are defaults */
+    struct clsi_form *form;    /* the native first-order form, built at the end of parsing */
     /* For printing and for rows; the rooms below need none of these. */
     char *formula_name; /* NULL when the file gives none */
     cls_node written;   /* the formula with lets as symbols */

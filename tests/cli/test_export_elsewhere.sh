@@ -62,7 +62,7 @@ test_three_networks_fit_a_cortex_m4() {
     "$CLAUSIUS" export c three.safetensors -o three.c --prefix model_three --quiet
     local size stack
     size=$(arm_size three)
-    arm -fcallgraph-info=su -c three.c/model_three.c -o three.o
+    CCACHE_DISABLE=1 arm -fcallgraph-info=su -c three.c/model_three.c -o three.o
     stack=$(/usr/bin/python3 "$SOURCE/tests/export/stack.py" three.ci model_three_step)
     echo "# three networks (32, 32) on a Cortex-M4: text and data $size bytes, stack of a step at most $stack bytes, C source $(wc -c <three.c/model_three.c) bytes"
     expect test "$size" -lt 65536

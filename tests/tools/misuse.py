@@ -1,14 +1,17 @@
 """Calls every public function with what a caller can get wrong: NULL for all pointers, then NULL and
-indices beyond the end beside an object that is there. Usage: misuse.py LIBRARY INCLUDE. The functions
+indices beyond the end beside an object that is there, then one NULL after the other among arguments that
+are there (objects, texts, room for numbers). Usage: misuse.py LIBRARY INCLUDE [MODEL]. The functions
 are read from the headers, so that a new one is tried too. Each call is made in a child: one that ends
 by a signal is a finding. The last line is `N calls, K findings`; exit 1 with findings."""
 import ctypes
 import os
 import pathlib
 import re
+import resource
+import signal
 import sys
 
-LIBRARY, INCLUDE = sys.argv[1:3]
+LIBRARY, INCLUDE, *MODEL = sys.argv[1:4]
 # Called in every step, with arrays whose sizes C cannot check, or not of the library at all.
 OMITTED = {"cls_allocation_hook"}
 NUMBERS = {"double": ctypes.c_double, "int": ctypes.c_int, "unsigned": ctypes.c_uint, "size_t": ctypes.c_size_t,
@@ -40,9 +43,52 @@ def argument(p, index):
     return NUMBERS.get(kind, ctypes.c_int)(BEYOND[kind] if index and is_index and kind in BEYOND else 0)
 
 
+def there(p, made, room, odd):
+    """An argument that is there, NULL where this program knows none."""
+    kind = type_of(p).rstrip("*").strip()
+    if not is_pointer(p):
+        return (ctypes.c_double(0.01) if kind == "double" else
+                argument(p, False) if "int" in kind or kind not in NUMBERS else NUMBERS[kind](1))
+    if kind == "cls_error" or "(*" in p:
+        return ctypes.c_void_p(0)
+    if re.search(r"char \*\w+$", p):
+        return ctypes.c_char_p(b"x")
+    stars = p.count("*") + p.count("[")
+    if kind.endswith("char") and stars > 1:
+        return (ctypes.c_char_p * 64)(*[b"x"] * 64)
+    if kind.removesuffix(" const *").removesuffix("*").strip() in made and stars == 2 and "const" in p:
+        return (ctypes.c_void_p * 64)(*[made[kind.removesuffix(" const *").removesuffix("*").strip()].value] * 64)
+    if stars == 1 and kind in made:
+        return made[kind]
+    if kind in ("cls_node", "cls_report_subject"):
+        return beyond if kind == "cls_node" and odd else room
+    if stars == 1 and (kind.startswith("cls_") and not kind.endswith(("info", "facts"))):
+        return ctypes.c_void_p(0)
+    return room
+
+
+beyond = (ctypes.c_uint32 * 64)(*[2**32 - 2] * 64)  # nodes that no graph has
+
+
+def one_by_one(name, parameters, made):
+    """Everything there, then each pointer NULL in its turn; nothing where the first object is not there, and
+    of what frees or takes over objects, which the next call needs."""
+    if name.endswith(("_free", "_commit", "_discard")):
+        return
+    room = (ctypes.c_char * (1 << 20))()
+    yield [there(p, made, room, True) for p in parameters]
+    full = [there(p, made, room, False) for p in parameters]
+    for skipped in range(len(parameters) + 1):
+        if skipped == len(parameters) or is_pointer(parameters[skipped]):
+            yield [ctypes.c_void_p(0) if i == skipped else a for i, a in enumerate(full)]
+
+
 def survives(library, name, arguments):
     child = os.fork()
     if child == 0:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.chdir(os.environ.get("TMPDIR", "/tmp"))
+        signal.alarm(20)
         function = getattr(library, name)
         function.restype = ctypes.c_void_p
         function(*arguments)
@@ -65,6 +111,10 @@ def objects(library):
         middle = {"cls_flow": [], "cls_simulator": [None], "cls_starter": [None], "cls_steps": [None, None]}[kind]
         if getattr(library, name)(made["cls_system"], *middle, ctypes.byref(out), None) == 0:
             made[kind] = out
+    for path in MODEL:
+        out = ctypes.c_void_p()
+        if library.cls_model_read(path.encode(), ctypes.byref(out), None) == 0:
+            made["cls_model"] = out
     return made
 
 
@@ -80,7 +130,7 @@ def main():
         first = re.match(r"(?:const )?(cls_\w+) \*\w+$", parameters[0]) if parameters else None
         if first and first[1] in made:
             tries += [[made[first[1]]] + [argument(p, index) for p in parameters[1:]] for index in (False, True)]
-        for k, arguments in enumerate(tries):
+        for k, arguments in enumerate([*tries, *one_by_one(name, parameters, made)]):
             calls += 1
             if not survives(library, name, arguments):
                 findings.append(f"{name}: ends the process (try {k})")
