@@ -87,7 +87,8 @@ static cls_status follow_one(cli_motion *m, const cls_table *t, const char *path
     cli_inputs inputs = {0};
     cls_time_facts f;
     int time = cls_table_find(t, "time");
-    cls_status status = cls_starter_row(m->starter, t, 0, path, &m->time, m->state, error);
+    cls_status status =
+        cls_start_from_data(m->system, m->starter, t, 0, path, &m->time, m->state, NULL, error);
     if (!status) status = cls_table_inspect_time(t, &f, error);
     double usual = cls_system_default_step(m->system);
     if (!status && f.spacing > 0)

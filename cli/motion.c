@@ -75,12 +75,16 @@ static cls_status find_row(const cls_table *t, const char *path, const char *wor
 cls_status cli_motion_from(cli_motion *m, const char *path, const char *word, size_t *taken,
                            cls_error *error) {
     cls_table *t = NULL;
-    size_t row = 0;
+    size_t row = 0, fitted = 0;
     m->state = calloc(cls_system_state_count(m->system) + 1, sizeof *m->state);
     cls_status status =
         m->state ? cli_read_table(m->reading, path, m->system, &t, error) : cli_no_memory(error);
     if (!status) status = find_row(t, path, word, &row, error);
-    if (!status) status = cls_starter_row(m->starter, t, row, path, &m->time, m->state, error);
+    if (!status)
+        status = cls_start_from_data(m->system, m->starter, t, row, path, &m->time, m->state,
+                                     &fitted, error);
+    if (!status && fitted && !(m->reading && cli_given(m->reading, "quiet")))
+        cli_notice("%s: states that it does not have were fitted to %zu rows", path, fitted);
     if (taken) *taken = row + 1;
     cls_table_free(&t);
     return status;

@@ -10,6 +10,7 @@
 
 #include <clausius/model.h>
 #include <clausius/options.h>
+#include <clausius/start.h>
 #include <clausius/status.h>
 #include <clausius/system.h>
 #include <clausius/table.h>
@@ -218,6 +219,14 @@ CLS_API cls_status cls_learn_files(const cls_system *system, const cls_assignmen
                                    const cls_read_options *reading,
                                    const cls_learn_options *options, cls_model **out,
                                    cls_learn_info *info, cls_error *error);
+
+/* A start from row `row` of data that need not have all states: cls_starter_row, and where states are
+ * lacking the ones that explain the rows that follow, the system being as it is. *fitted (may be NULL): how many
+ * rows they were fitted to, 0: the row says them itself. */
+CLS_API cls_status cls_start_from_data(const cls_system *system, const cls_starter *starter,
+                                       const cls_table *t, size_t row, const char *name,
+                                       double *time, double *state, size_t *fitted,
+                                       cls_error *error);
 
 #ifdef __cplusplus
 }

@@ -229,8 +229,8 @@ static PyObject *start_row(PyObject *o, PyObject *args) {
     Py_ssize_t n = (Py_ssize_t)cls_system_state_count(self->system);
     PyObject *out = core_array_new(1, &n, &state);
     if (!out) return NULL;
-    if (!cls_starter_row(self->starter, ((core_table *)table)->table,
-                         row < 0 ? SIZE_MAX : (size_t)row, name, &time, state, &error))
+    if (!cls_start_from_data(self->system, self->starter, ((core_table *)table)->table,
+                             row < 0 ? SIZE_MAX : (size_t)row, name, &time, state, NULL, &error))
         return Py_BuildValue("(dN)", time, out);
     Py_DECREF(out);
     return core_fail(&error);

@@ -173,7 +173,7 @@ static const char *const replacements[][2] = {
     {"π", "write pi"},
     {"√", "write sqrt(...)"},
     {"½", "write 1/2"},
-    {"[", "write ( )"},
+    {"[", "write ( ); a unit stands behind the name: `output h [m] = ...`"},
     {"]", "write ( )"},
     {"{", "write ( )"},
     {"}", "write ( )"},

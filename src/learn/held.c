@@ -75,9 +75,8 @@ void clsi_held_free(size_t n_tables, cls_table ***held) {
 
 /* ---- the score ---- */
 
-/* The model's system as an observer without anything to learn. */
-static cls_status observe(const cls_system *s, const clsi_recording *d, clsi_multiple **out,
-                          cls_error *error) {
+cls_status clsi_multiple_of(const cls_system *s, const clsi_recording *d, clsi_multiple **out,
+                            cls_error *error) {
     double most;
     clsi_observer *observer = NULL;
     const char **channel = clsi_calloc(d->ny + 1, sizeof *channel);
@@ -119,7 +118,7 @@ cls_status clsi_held_score(clsi_learner *w, const cls_system *model, size_t n_ta
     char *choice = clsi_strdup("");
     if (status == CLS_OK)
         status = clsi_report_create(d, o, 0, choice, &scores, w->error), choice = NULL;
-    if (status == CLS_OK) status = observe(model, d, &m, w->error);
+    if (status == CLS_OK) status = clsi_multiple_of(model, d, &m, w->error);
     if (status == CLS_OK) status = clsi_score(m, NULL, NULL, scores, &notes, w->error);
     if (status == CLS_OK) {
         w->split = clsi_recording_split(d);

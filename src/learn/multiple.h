@@ -113,6 +113,18 @@ size_t clsi_recipe_longest(const clsi_multiple *m); /* rows of the longest segme
 cls_status clsi_score(clsi_multiple *m, const double *theta, const double *before,
                       cls_learn_report *report, clsi_text *notes, cls_error *error);
 
+/* Fits the start of rows [first, first + n) with fixed parameters, from the data or from `from`. */
+cls_status clsi_fit_state(clsi_multiple *m, const double *theta, size_t first, size_t n,
+                          const double *from, double *x, cls_error *error);
+/* Rows that a state is fitted to. */
+size_t clsi_state_rows(const clsi_multiple *m);
+
+/* ---- held.c ---- */
+
+/* A system as it is, nothing to learn, over a recording. */
+cls_status clsi_multiple_of(const cls_system *s, const clsi_recording *d, clsi_multiple **out,
+                            cls_error *error);
+
 /* ---- report.c ---- */
 
 /* An empty report of a fit to these channels; `choice` is taken over (NULL: no memory). */

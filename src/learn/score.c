@@ -56,9 +56,8 @@ static size_t segment_of(const clsi_recording *d, size_t row) {
 
 /* ---- states from rows ---- */
 
-/* Fits the start of rows [first, first + n) with fixed parameters. */
-static cls_status fit_state(clsi_multiple *m, const double *theta, size_t first, size_t n,
-                            const double *from, double *x, cls_error *error) {
+cls_status clsi_fit_state(clsi_multiple *m, const double *theta, size_t first, size_t n,
+                          const double *from, double *x, cls_error *error) {
     clsi_piece piece = {first, n, segment_of(m->data, first)}, *pieces = m->piece;
     double *xs = m->x, *guess = m->x_guess, *own = clsi_calloc(2 * m->nz + 1, sizeof *own);
     size_t n_pieces = m->n_pieces;
@@ -110,7 +109,7 @@ static const clsi_piece *last_piece(const clsi_multiple *m, const passage *p, si
     return found;
 }
 
-static size_t state_rows(const clsi_multiple *m) {
+size_t clsi_state_rows(const clsi_multiple *m) {
     double share = 16;
     for (size_t e = 0; e < m->nz; e++)
         if (m->hidden[e]) share = 2; /* what no column says is known by what it does */
@@ -123,7 +122,7 @@ static size_t state_rows(const clsi_multiple *m) {
 /* Where a free run over [p->train, p->end) begins: a row and a state. */
 static int run_start(clsi_multiple *m, const double *theta, const passage *p, size_t *row,
                      double *z) {
-    size_t w = 0, n = state_rows(m);
+    size_t w = 0, n = clsi_state_rows(m);
     const clsi_piece *piece = last_piece(m, p, &w);
     if (piece) {
         *row = piece->first;
@@ -134,7 +133,7 @@ static int run_start(clsi_multiple *m, const double *theta, const passage *p, si
     if (last == p->train && last - first > n) first = last - n; /* the rows before */
     if (n > last - first) n = last - first;
     *row = first;
-    return fit_state(m, theta, first, n, NULL, z, NULL) == CLS_OK;
+    return clsi_fit_state(m, theta, first, n, NULL, z, NULL) == CLS_OK;
 }
 
 static int free_run(clsi_multiple *m, const double *theta, const passage *p, error_sum *sums) {
@@ -291,14 +290,14 @@ static void add_run(const clsi_multiple *m, size_t first, size_t begin, size_t e
 /* A run from a start that is fitted to rows [first, first + n), to row `end`. */
 static int fitted_run(clsi_multiple *m, const double *theta, size_t segment, size_t first, size_t n,
                       size_t end, double *z) {
-    return fit_state(m, theta, first, n, NULL, z, NULL) == CLS_OK &&
+    return clsi_fit_state(m, theta, first, n, NULL, z, NULL) == CLS_OK &&
            clsi_track_run(m->track[0], theta, clsi_signal_of(m->data, segment), z, end - first,
                           m->data->time + first, m->y_scratch, NULL, NULL);
 }
 
 static void predict(clsi_multiple *m, const double *theta, size_t segment, const arx *x,
                     double *scratch, double *z, prediction *p) {
-    size_t ny = m->ny, back = state_rows(m), first = p->begin - back;
+    size_t ny = m->ny, back = clsi_state_rows(m), first = p->begin - back;
     if (fitted_run(m, theta, segment, first, back, p->end, z))
         add_run(m, first, p->begin, p->end, p->sums);
     run_persistence(m->data, p->begin - 1, p->end, p->sums + ny);
@@ -313,7 +312,7 @@ static void predict(clsi_multiple *m, const double *theta, size_t segment, const
 static void predict_passage(clsi_multiple *m, const double *theta, const passage *p, double horizon,
                             const arx *x, double *scratch, double *z, prediction *list, size_t *n) {
     const clsi_recording *d = m->data;
-    size_t back = state_rows(m), i = p->train > p->begin + back ? p->train : p->begin + back;
+    size_t back = clsi_state_rows(m), i = p->train > p->begin + back ? p->train : p->begin + back;
     while (i < p->end && *n < MOST_PREDICTIONS) {
         size_t end = i, s = segment_of(d, i - 1);
         while (end < p->end && d->time[end] - d->time[i - 1] <= horizon * (1 + 1e-9)) end++;

@@ -230,8 +230,8 @@ static void unmeasured(clsi_text *t, const clsi_subject *s) {
     }
     if (said)
         clsi_text_append(t,
-                         ". The free runs begin there with what follows from the rest, or with the "
-                         "default start.</li>\n");
+                         ". The free runs begin there with what follows from the rest, with what "
+                         "explains the first rows, or with the default start.</li>\n");
 }
 
 static void unseen_ranges(clsi_text *t, const cls_model *m) {

@@ -1,7 +1,8 @@
 /* What the page reports of a subject: its default motion, the laws along it, and its free runs
  * against the trajectories of the data.
  *
- * A free run begins at the first row of a trajectory and sees nothing of the rest but the inputs; it
+ * A free run begins at the first row of a trajectory and sees nothing of the rest but the inputs (states that
+ * the data do not have are fitted to their first rows); it
  * is made at the data's own times, in whole equal steps between them. Persistence, the trivial
  * model, keeps the first row. */
 #include "data/table.h"
@@ -10,6 +11,7 @@
 #include "model/safetensors.h"
 #include "page/page.h"
 #include "system/system.h"
+#include <clausius/learn.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +107,8 @@ static cls_status give_inputs(const cls_system *system, const clsi_trial *trial,
     return status;
 }
 
+enum { ROWS_FOR_START = 20000 };
+
 /* The first rows of a trial as a table of their own: starts are read from files of one trajectory. */
 static cls_status first_rows(const clsi_trial *trial, cls_table **out, cls_error *error) {
     size_t n = cls_table_columns(trial->data), kept = 0;
@@ -119,7 +123,7 @@ static cls_status first_rows(const clsi_trial *trial, cls_table **out, cls_error
         columns[kept++] = cls_table_column(trial->data, k) + trial->first;
     }
     if (!status) status = cls_table_create(kept, names, out, error);
-    for (size_t r = 0; r < 2 && r < trial->rows && !status; r++) {
+    for (size_t r = 0; r < ROWS_FOR_START && r < trial->rows && !status; r++) {
         for (size_t k = 0; k < kept; k++) row[k] = columns[k][r];
         status = cls_table_append(*out, row, error);
     }
@@ -127,11 +131,14 @@ static cls_status first_rows(const clsi_trial *trial, cls_table **out, cls_error
     return status;
 }
 
-static cls_status start_state(const cls_starter *starter, const clsi_trial *trial, double *time,
-                              double *state, cls_error *error) {
+static cls_status start_state(const cls_system *system, const cls_starter *starter,
+                              const clsi_trial *trial, double *time, double *state,
+                              cls_error *error) {
     cls_table *rows = NULL;
     cls_status status = first_rows(trial, &rows, error);
-    if (!status) status = cls_starter_row(starter, rows, 0, trial->file, time, state, error);
+    if (!status)
+        status =
+            cls_start_from_data(system, starter, rows, 0, trial->file, time, state, NULL, error);
     cls_table_free(&rows);
     return status;
 }
@@ -144,7 +151,7 @@ cls_status clsi_trial_follow(const cls_system *system, const cls_starter *starte
     if (!state) return clsi_no_memory(error);
     cls_status status = cls_simulator_create(system, &o, &sim, &trial->why);
     if (!status) status = give_inputs(system, trial, sim, &trial->why);
-    if (!status) status = start_state(starter, trial, &start, state, &trial->why);
+    if (!status) status = start_state(system, starter, trial, &start, state, &trial->why);
     if (!status) status = cls_simulator_start(sim, start, state, &trial->why);
     if (!status) status = new_table(system, &trial->run, &row, &trial->why);
     for (size_t k = 0; k < trial->rows && !status; k++) {

@@ -17,7 +17,7 @@ cls_status clsi_read_ode(clsi_reader *r, clsi_cursor c) {
     snprintf(state, sizeof state, "%.*s", (int)length, r->clean + where);
     snprintf(velocity, sizeof velocity, "v.%s", state);
     c.at += length;
-    cls_status status = clsi_expect(r, &c, "'", "the state");
+    cls_status status = clsi_expect(r, &c, "'", "the state, as in `ode x' = ...`");
     if (status == CLS_OK) status = clsi_expect(r, &c, "=", "`'`");
     if (status == CLS_OK) status = clsi_add_momentum(r, state, velocity, where);
     if (status != CLS_OK) return status;

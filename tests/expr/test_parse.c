@@ -147,6 +147,7 @@ static const struct {
     {"x y", 3, "operator is missing before 'y'", "write *"},
     {"2(x)", 2, "operator is missing before '('", "write *"},
     {"(x)(y)", 4, "operator is missing", "write *"},
+    {"x [m]", 3, "unexpected '['", "a unit stands behind the name"},
     {"2exp(x)", 2, "operator is missing before 'exp'", ""},
     {"x**2", 2, "** is not an operator", "write ^"},
     {"1.2.3", 1, "bad number '1.2.'", "two decimal points"},
