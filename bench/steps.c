@@ -7,6 +7,7 @@
 /* clang-format off */
 /* Requests:
  *     step SYSTEM SCHEME MONITOR N         seconds, steps, Newton iterations, retried steps; SYSTEM may be a model
+ *     motion SYSTEM SCHEME MONITOR N       the same for one motion of N steps, which may die down on the way
  *     products N                           N rounds of products and sums in registers: seconds, operations
  *     hand SCHEME N                        the same by hand for the ideal gas
  *     equal SCHEME N                       Table 3 problem in N steps: seconds, error of x(10), N, iterations
@@ -75,8 +76,9 @@ static cls_status open_motion(motion *m, const char *system, const char *scheme,
 }
 
 /* n steps as runs of the system's own length, each from the start: a motion that has died down
- * would be solved in fewer Newton iterations. */
-static void answer_step(const char *system, const char *scheme, int monitor, unsigned long n) {
+ * would be solved in fewer Newton iterations. Or, where it is asked for, in one run. */
+static void answer_step(const char *system, const char *scheme, int monitor, unsigned long n,
+                        int whole) {
     motion m;
     cls_error error;
     cls_status status = open_motion(&m, system, scheme, monitor, 0, &error);
@@ -84,7 +86,7 @@ static void answer_step(const char *system, const char *scheme, int monitor, uns
     double h = cls_simulator_info(m.sim).h;
     /* a model is used as long as what it was learned from */
     double until = m.model ? 10 : cls_system_default_until(m.system);
-    unsigned long run = (unsigned long)fmax(1, until / h), done = 0;
+    unsigned long run = whole ? n : (unsigned long)fmax(1, until / h), done = 0;
     unsigned long long newton = 0, retried = 0;
     double begin = cpu_seconds();
     while (!status && done < n) {
@@ -301,7 +303,9 @@ static void answer(char *line) {
     size_t n = split(line, w);
 #define IS(name, words) (n == (words) && !strcmp(w[0], name))
     if (IS("step", 5))
-        answer_step(w[1], w[2], atoi(w[3]), number(w[4]));
+        answer_step(w[1], w[2], atoi(w[3]), number(w[4]), 0);
+    else if (IS("motion", 5))
+        answer_step(w[1], w[2], atoi(w[3]), number(w[4]), 1);
     else if (IS("hand", 3))
         answer_hand(w[1], number(w[2]));
     else if (IS("equal", 3))

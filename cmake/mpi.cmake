@@ -20,7 +20,7 @@ foreach(kind IN LISTS mpi_wanted)
       set(program clausius_mpi_${kind})
       set(name clausius-mpi.${kind})
     endif()
-    add_executable(${program} mpi/program.c mpi/watch.c $<TARGET_OBJECTS:cli_objects>)
+    add_executable(${program} mpi/program.c mpi/watch.c mpi/herald.c $<TARGET_OBJECTS:cli_objects>)
     set_target_properties(${program} PROPERTIES OUTPUT_NAME ${name})
     target_link_libraries(${program} PRIVATE clausius_static PkgConfig::JANSSON PkgConfig::MPI_${kind})
     target_include_directories(${program} PRIVATE ${CMAKE_SOURCE_DIR}) # "cli/..."

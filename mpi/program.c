@@ -81,15 +81,10 @@ static int all_arrive(void) {
     return there;
 }
 
-static int is_quiet(int argc, char **argv) {
-    int quiet = 0;
-    for (int i = 1; i < argc; i++) quiet |= !strcmp(argv[i], "--quiet") || !strcmp(argv[i], "--json");
-    return quiet;
-}
-
 int main(int argc, char **argv) {
     ranks r;
     int level;
+    mpi_watch_prepare();
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r.size);
@@ -100,11 +95,12 @@ int main(int argc, char **argv) {
                      .share = share,
                      .context = &r};
     cli_set_team(&team);
-    mpi_watch_begin(r.rank, r.size, is_quiet(argc, argv));
+    mpi_watch_begin(r.rank, r.size);
     int code = cli_main(argc, argv);
     if (code > 1 && !all_arrive()) {
         fprintf(stderr, "clausius-mpi: rank %d ended alone with code %d; the others are stopped\n",
                 r.rank, code);
+        mpi_watch_let_go();
         MPI_Abort(MPI_COMM_WORLD, code);
     }
     mpi_watch_end();

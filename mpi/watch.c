@@ -3,9 +3,11 @@
  * Each rank watches the next one on the same machine (in a circle) through a pidfd, which the kernel
  * makes readable when that process ends: no polling, no traffic. When it ends before its time the
  * watcher says which rank it was. Launchers end the job then; where one does not within two
- * seconds, the watcher does. Without pidfds (Linux before 5.3) nobody watches, and the launcher's
+ * seconds, the watcher does. MPICH's launcher leaves no time to speak: there a process of its own does it
+ * (herald.c). Without pidfds (Linux before 5.3) nobody watches, and the launcher's
  * message is all there is. */
 #include "watch.h"
+#include "herald.h"
 #include <mpi.h>
 #include <poll.h>
 #include <pthread.h>
@@ -35,12 +37,14 @@ static void *look(void *unused) {
     (void)unused;
     while (poll(&gone, 1, -1) < 0) continue;
     if (atomic_load(&watch.ending)) return NULL;
+#ifndef MPICH_VERSION
     char line[MPI_MAX_PROCESSOR_NAME + 128];
     int n = snprintf(line, sizeof line,
                      "clausius-mpi: rank %d (process %d on %s) died; the job ends, --resume goes on "
                      "from its last checkpoint\n",
                      watch.rank, watch.who.pid, watch.who.host);
     if (write(STDERR_FILENO, line, (size_t)n) < 0) return NULL;
+#endif
     nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
     if (!atomic_load(&watch.ending)) MPI_Abort(MPI_COMM_WORLD, 5);
     return NULL;
@@ -53,20 +57,26 @@ static int next_here(int rank, int size, const place *all) {
     return rank;
 }
 
-/* The launcher of MPICH ends the others before they can speak, and names the process alone. */
-static void tell_processes(int rank, int size, const place *all) {
-#ifdef MPICH_VERSION
-    enum { MOST = 256 };
-    if (rank || size < 2) return;
-    fputs("clausius-mpi: processes of the ranks:", stderr);
-    for (int k = 0; k < size && k < MOST; k++) fprintf(stderr, " %d=%s:%d", k, all[k].host, all[k].pid);
-    fputs(size > MOST ? " ...\n" : "\n", stderr);
-#else
-    (void)rank, (void)size, (void)all;
+/* The first rank here tells the herald of all. */
+static void tell_herald(int rank, int size, const place *all) {
+    int n = 0, first = 1;
+    herald_rank *who = calloc((size_t)size, sizeof *who);
+    for (int k = 0; k < size && who; k++) {
+        if (strcmp(all[k].host, all[rank].host) != 0) continue;
+        first &= k >= rank;
+        who[n++] = (herald_rank){k, all[k].pid};
+    }
+    herald_begin(all[rank].host, first && n > 1 ? n : 0, who);
+    free(who);
+}
+
+void mpi_watch_prepare(void) {
+#ifdef MPICH_VERSION /* others let the ranks speak */
+    herald_prepare();
 #endif
 }
 
-void mpi_watch_begin(int rank, int size, int quiet) {
+void mpi_watch_begin(int rank, int size) {
     place *all = calloc((size_t)size, sizeof *all);
     int length;
     if (!all) MPI_Abort(MPI_COMM_WORLD, 7);
@@ -75,7 +85,7 @@ void mpi_watch_begin(int rank, int size, int quiet) {
     MPI_Allgather(MPI_IN_PLACE, 0, MPI_BYTE, all, (int)sizeof *all, MPI_BYTE, MPI_COMM_WORLD);
     watch.rank = next_here(rank, size, all);
     watch.who = all[watch.rank];
-    if (!quiet) tell_processes(rank, size, all);
+    tell_herald(rank, size, all);
     free(all);
 #ifdef SYS_pidfd_open
     pthread_t thread;
@@ -85,7 +95,12 @@ void mpi_watch_begin(int rank, int size, int quiet) {
 #endif
 }
 
-void mpi_watch_end(void) {
+void mpi_watch_let_go(void) {
     atomic_store(&watch.ending, 1);
+    herald_end();
+}
+
+void mpi_watch_end(void) {
+    mpi_watch_let_go();
     MPI_Barrier(MPI_COMM_WORLD); /* nobody ends before everybody knows */
 }

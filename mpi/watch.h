@@ -2,8 +2,10 @@
 #ifndef CLAUSIUS_MPI_WATCH_H
 #define CLAUSIUS_MPI_WATCH_H
 
-/* Begins to watch, all ranks together; quiet: nothing is said before something happens. */
-void mpi_watch_begin(int rank, int size, int quiet);
+void mpi_watch_prepare(void); /* before MPI begins */
+/* Begins to watch, all ranks together. */
+void mpi_watch_begin(int rank, int size);
+void mpi_watch_let_go(void); /* this rank ends the job */
 /* From now on ranks may end; all ranks together. */
 void mpi_watch_end(void);
 

@@ -47,10 +47,11 @@ typedef struct clsi_export {
     unsigned char *row_needs;    /* (n_columns, needs width) and the column? */
     size_t n_kept, n_guard_kept; /* results that cross the stages of residual and guard */
     size_t n_next_room;          /* of networks in the end of a step */
-    int shares_now, shares_end;  /* what programs take over from each other (programs.c) */
-    int two;                     /* functions of a step two at a time (pairs.inc): not in scripts */
-    uint64_t tried_steps;        /* of the system's own motion, for what Newton cost there */
-    char refused[200];           /* why it could not go on; empty: it could */
+    int shares_now, shares_begin,
+        shares_end;       /* what programs take over from each other (programs.c) */
+    int two;              /* functions of a step two at a time (pairs.inc): not in scripts */
+    uint64_t tried_steps; /* of the system's own motion, for what Newton cost there */
+    char refused[200];    /* why it could not go on; empty: it could */
     int worst_iterations, deepest_halving;
     uint64_t worst_step;   /* iterations in one step */
     double single_error;   /* of weights in single precision, over single_steps */

@@ -153,12 +153,13 @@ static const char run_warm[] =
 /* The end of a step, and what is measured there. */
 static void append_ends(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out, e->shares_now ? run_warm : run_early);
-    clsi_text_append(out,
+    clsi_text_printf(out,
                      "\nstatic void clsi_run_next(cls_simulator *sim) {\n"
-                     "    double *room = sim->newton.keep + CLSI_ROOM_BEHIND;\n"
+                     "    double *room = sim->newton.keep%s;\n"
                      "    sim->newton.ended = 0;\n"
                      "    clsi_next(sim->newton.changed, sim->newton.in, room, sim->next_out);\n}\n"
-                     "\nstatic void clsi_run_next_here(cls_simulator *sim) {\n");
+                     "\nstatic void clsi_run_next_here(cls_simulator *sim) {\n",
+                     e->shares_begin ? "" : " + CLSI_ROOM_BEHIND");
     clsi_text_append(out, e->shares_end ? "    sim->newton.ended = 1;\n"
                                           "    clsi_next_end(sim->newton.changed, sim->newton.in, "
                                           "sim->newton.keep, sim->next_out);\n}\n"

@@ -4,7 +4,7 @@
  * The monitor at the end of a step computes functions of the state that the next step begins with: it leaves
  * them where the residual keeps its own (`monitor`, then `residual_warm` for `residual_early`). Where the
  * residual has been computed at the solution, the end of the step and its monitor take what is in there
- * (`next_end`, `monitor_end`). The operations are the same ones, so that the bits are. Networks keep states
+ * (`next_end`, `monitor_end`); what it keeps of the beginning the end of every step takes (`next`). The operations are the same ones, so that the bits are. Networks keep states
  * of their own and do without. */
 #include "export/programs.h"
 #include <ctype.h>
@@ -73,8 +73,9 @@ typedef struct sharing {
     uint32_t *warm;      /* of them: its slot where the monitor has computed it */
     uint32_t *now,
         *end; /* of the monitor's: the register of the residual at the start, at the solution */
-    uint32_t *next;      /* of those of the end of the step */
-    size_t n_now, n_end; /* how many */
+    uint32_t *next;               /* of those of the end of the step, at the solution */
+    uint32_t *begun;              /* of them: at the start */
+    size_t n_now, n_end, n_begun; /* how many */
 } sharing;
 
 static void sharing_clear(sharing *s) {
@@ -84,6 +85,7 @@ static void sharing_clear(sharing *s) {
     free(s->now);
     free(s->end);
     free(s->next);
+    free(s->begun);
     *s = (sharing){0};
 }
 
@@ -142,8 +144,10 @@ static cls_status find_sharing(const clsi_stepper *sp, sharing *s, cls_error *er
     s->now = clsi_calloc(m->n_instructions, sizeof *s->now);
     s->end = clsi_calloc(m->n_instructions, sizeof *s->end);
     s->next = clsi_calloc(p->n_instructions, sizeof *s->next);
+    s->begun = clsi_calloc(p->n_instructions, sizeof *s->begun);
     uint32_t *inputs = clsi_calloc(m->n_inputs + p->n_inputs + sp->nz, sizeof *inputs);
-    if (!s->also || !s->slot || !s->warm || !s->now || !s->end || !s->next || !inputs) {
+    if (!s->also || !s->slot || !s->warm || !s->now || !s->end || !s->next || !s->begun ||
+        !inputs) {
         free(inputs);
         return clsi_no_memory(error);
     }
@@ -156,6 +160,8 @@ static cls_status find_sharing(const clsi_stepper *sp, sharing *s, cls_error *er
         s->warm[k] = s->also[k]; /* a mark, not a slot yet */
     for (size_t k = 0; k < m->n_instructions; k++) s->end[k] = CLSI_NOT_SHARED;
     for (size_t k = 0; k < p->n_instructions; k++) s->next[k] = CLSI_NOT_SHARED;
+    clsi_program_match(r, p, p->n_instructions, step, s->begun);
+    s->n_begun = select_kept(r, p, r->end[CLSI_STAGE_EARLY], s->begun, s->also);
     if (sp->n_owed && !sp->books && !sp->s->n_units) {
         clsi_program_match(r, p, p->n_instructions, step, s->next);
         find_end(sp, s->next, state);
@@ -182,6 +188,7 @@ static void place_sharing(const clsi_stepper *sp, sharing *s) {
     to_slots(r, s, sp->monitor->n_instructions, s->now);
     to_slots(r, s, sp->monitor->n_instructions, s->end);
     to_slots(r, s, sp->next->n_instructions, s->next);
+    to_slots(r, s, sp->next->n_instructions, s->begun);
 }
 
 /* ---- writing ---- */
@@ -200,9 +207,9 @@ static cls_status emit_one(const clsi_export *e, const listed *l, int k, const c
     if (k == WARM)
         return clsi_program_emit_known(l[RESIDUAL].program, CLSI_STAGE_EARLY, name, e->two, s->slot,
                                        s->warm, out, error);
-    if (k == NEXT_END)
-        return clsi_program_emit_known(l[NEXT].program, CLSI_STAGES, name, e->two, NULL, s->next,
-                                       out, error);
+    if (k == NEXT_END || (k == NEXT && e->shares_begin))
+        return clsi_program_emit_known(l[NEXT].program, CLSI_STAGES, name, e->two, NULL,
+                                       k == NEXT ? s->begun : s->next, out, error);
     if (k == MONITOR_END || (k == MONITOR && e->shares_now))
         return clsi_program_emit_known(l[MONITOR].program, CLSI_STAGES, name, e->two,
                                        e->shares_now ? s->now : NULL, k == MONITOR ? NULL : s->end,
@@ -238,16 +245,18 @@ static cls_status emit_both(clsi_export *e, const listed *base, const listed *op
 
 /* clsi_NAME(changed, in, room, out): whichever is to run. */
 static void append_choice(clsi_text *out, const char *name, const char *stage, int differs) {
-    clsi_text_printf(
-        out, "static void clsi_%s%s(int changed, const double *in, double *room, double *out) {\n",
-        name, stage);
     if (differs)
         clsi_text_printf(out,
-                         "    if (changed)\n        clsi_open_%s%s(in, room, out);\n    else\n    ",
-                         name, stage);
+                         "static void clsi_%s%s(int changed, const double *in, double *room, "
+                         "double *out) {\n"
+                         "    if (changed)\n        clsi_open_%s%s(in, room, out);\n"
+                         "    else\n        clsi_given_%s%s(in, room, out);\n}\n\n",
+                         name, stage, name, stage, name, stage);
     else
-        clsi_text_append(out, "    (void)changed;\n");
-    clsi_text_printf(out, "    clsi_given_%s%s(in, room, out);\n}\n\n", name, stage);
+        clsi_text_printf(out,
+                         "#define clsi_%s%s(changed, in, room, out) \\\n"
+                         "    ((void)(changed), clsi_given_%s%s(in, room, out))\n",
+                         name, stage, name, stage);
 }
 
 static size_t room_of(const cls_program *p) {
@@ -315,6 +324,7 @@ cls_status clsi_append_programs(clsi_text *kernels, clsi_text *out, clsi_export 
     cls_status status = find_sharing(e->base.sp, &s[0], error);
     if (status == CLS_OK && e->open.sp) status = find_sharing(e->open.sp, &s[1], error);
     e->shares_now = s[0].n_now && (!e->open.sp || s[1].n_now);
+    e->shares_begin = s[0].n_begun && (!e->open.sp || s[1].n_begun);
     e->shares_end = s[0].n_end && (!e->open.sp || s[1].n_end);
     if (status == CLS_OK) status = write_all(e, base, open, s, out, error);
     sharing_clear(&s[0]);

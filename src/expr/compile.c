@@ -255,7 +255,7 @@ static cls_status compile(const cls_graph *g, const cls_node *inputs, const cls_
         status = clsi_program_use_values(p, error);
     if (status == CLS_OK && !p->plan) clsi_program_find_norms(p);
     if (status == CLS_OK && !p->plan && !p->n_takes && p->n_instructions <= CLSI_SLOTS_MOST)
-        status = clsi_program_find_slots(p, error);
+        status = clsi_program_find_slots(p, NULL, error);
     return status == CLS_OK && p->n_parameters ? list_direct(p, error) : status;
 }
 

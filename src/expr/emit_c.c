@@ -389,6 +389,34 @@ static void append_twins(declaration *d, const piece *e, size_t k) {
     clsi_text_append(d->out, "second");
 }
 
+/* The instruction that stands where register reg is named; NULL for a name. */
+static const clsi_instruction *inlined(const piece *e, uint32_t reg) {
+    return e->size[reg] ? &e->p->code[reg - e->p->n_constants - e->p->n_inputs] : NULL;
+}
+
+/* sqrt(x*x + c) and sqrt(x*x): 1 when that was one of them. */
+static int append_root(clsi_text *out, const piece *e, const clsi_instruction *in) {
+    if (in->code != CLSI_CALL || in->function != CLS_FN_SQRT) return 0;
+    const clsi_instruction *square = inlined(e, in->a);
+    uint32_t c = CLSI_NOT_SHARED;
+    if (square && square->code == CLSI_ADD) {
+        int left = square->a < e->p->n_constants;
+        c = left ? square->a : square->b;
+        if (c >= e->p->n_constants || !(e->p->constants[c] >= 0)) return 0;
+        square = inlined(e, left ? square->b : square->a);
+    }
+    if (!square || square->code != CLSI_SQUARE) return 0;
+    clsi_text_append(out, "clsi_k_root(");
+    append_register(out, e, square->a, 0);
+    clsi_text_append(out, ", ");
+    if (c == CLSI_NOT_SHARED)
+        clsi_text_append(out, "0.0");
+    else
+        append_register(out, e, c, 0);
+    clsi_text_append(out, ")");
+    return 1;
+}
+
 /* Before, between and after the operands; the middle is written only when there are two. */
 static void append_expression(clsi_text *out, const piece *e, size_t k) {
     const clsi_instruction *in = &e->p->code[k];
@@ -400,6 +428,7 @@ static void append_expression(clsi_text *out, const piece *e, size_t k) {
         append_pair(out, e, in, e->partner[k]);
         return;
     }
+    if (append_root(out, e, in)) return;
     switch (in->code) {
     case CLSI_FIELD: clsi_text_printf(out, "room[%zu]", in->take->at); return;
     case CLSI_NEG: clsi_text_append(out, "-"); break;

@@ -6,11 +6,12 @@
  * x^-c. A value serves only what is computed after it. All ways to run a program see the same
  * instructions, so bits stay equal. Plans (vectorise.c) do without. Cost: linear. */
 #include "base/base.h"
+#include "expr/graph.h"
 #include "expr/program.h"
 #include <math.h>
 #include <stdlib.h>
 
-enum { NONE = UINT32_MAX };
+enum { NONE = UINT32_MAX, LONGEST = 3000 };
 
 typedef struct values {
     cls_program *p;
@@ -96,4 +97,65 @@ cls_status clsi_program_use_values(cls_program *p, cls_error *error) {
                          all + 2 * registers});
     free(all);
     return CLS_OK;
+}
+
+/* ---- values that another program has ---- */
+
+static int is_value(const cls_graph *g, const clsi_node *q, cls_node at, const clsi_node *n) {
+    if (n->op == CLS_OP_FUNCTION)
+        return q->function == CLS_FN_EXP && n->function == CLS_FN_EXP && n->arg[0] == at;
+    return n->op == CLS_OP_POW && q->function == CLS_FN_POWER && n->arg[0] == at &&
+           n->arg[1] == q->arg[2] && g->nodes[n->arg[1]].op == CLS_OP_CONSTANT;
+}
+
+/* Appends the value from which the quotient q can be had, if `of` has one. */
+static size_t add_value(const cls_graph *g, const clsi_node *q, cls_node at, const clsi_cone *of,
+                        size_t count, cls_node *out) {
+    for (size_t k = 0; k < of->n; k++) {
+        if (!is_value(g, q, at, &g->nodes[of->node[k]])) continue;
+        for (size_t i = 0; i < count; i++)
+            if (out[i] == of->node[k]) return count;
+        if (count < CLSI_VALUES_MOST) out[count++] = of->node[k];
+        return count;
+    }
+    return count;
+}
+
+size_t clsi_values_in_common(const cls_graph *g, size_t n, const cls_node *nodes, size_t n_others,
+                             const cls_node *others, size_t n_late, const cls_node *late,
+                             cls_node out[CLSI_VALUES_MOST]) {
+    clsi_cone mine, theirs;
+    size_t count = 0;
+    int ok = clsi_cone_create(g, n, nodes, &mine);
+    ok &= clsi_cone_create(g, n_others, others, &theirs);
+    unsigned char *active = clsi_calloc(mine.n + 1, 1);
+    if (ok && active && mine.n <= LONGEST && theirs.n <= LONGEST) {
+        clsi_cone_active(g, &mine, n_late, late, active);
+        for (size_t k = 0; k < mine.n; k++) {
+            const clsi_node *q = &g->nodes[mine.node[k]];
+            if (q->op != CLS_OP_QUOTIENT || q->i + q->j > 3) continue;
+            for (int end = 0; end < 2; end++) {
+                uint32_t at = clsi_cone_at(&mine, q->arg[end]);
+                if (at && !active[at - 1] && active[k])
+                    count = add_value(g, q, q->arg[end], &theirs, count, out);
+            }
+        }
+    }
+    free(active);
+    clsi_cone_free(&mine);
+    clsi_cone_free(&theirs);
+    return ok && active ? count : SIZE_MAX;
+}
+
+size_t clsi_program_keep_outputs(cls_program *p, size_t n, size_t n_values, cls_node *list) {
+    size_t used = 0;
+    for (size_t k = 0; k < n_values; k++)
+        for (size_t i = 0; i < p->n_instructions; i++)
+            if (p->code[i].code == CLSI_QUOTIENT_FROM && p->code[i].v == p->outputs[n + k]) {
+                list[used++] = list[k];
+                break;
+            }
+    p->n_outputs = n;
+    p->n_first_outputs = n;
+    return p->plan ? 0 : used;
 }

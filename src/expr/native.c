@@ -132,7 +132,7 @@ static cls_status write_pieces(clsi_writer *w, clsi_native *n) {
     clsi_code_put_pool(w);
     for (int now = 0; now < CLSI_STAGES && status == CLS_OK; now++) {
         while (k < p->end[now] && status == CLS_OK) {
-            clsi_native_piece piece = {.at = w->length};
+            clsi_native_piece piece = {.at = w->length, .known = CLSI_NOT_SHARED};
             size_t begin = k;
             while (k < p->end[now] && clsi_code_is_native(&p->code[k])) k++;
             piece.any = k > begin;

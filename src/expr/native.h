@@ -9,6 +9,7 @@ typedef struct clsi_native_piece {
     void (*run)(double *work, int vectors);
     const clsi_instruction *slow; /* then; NULL: none */
     uint32_t result;              /* of it: register, or row */
+    uint32_t known;               /* row of another program that is the same (clsi_lanes_link) */
     int any;                      /* there is code, from byte `at` on */
     size_t at;
 } clsi_native_piece;
@@ -26,6 +27,7 @@ struct clsi_native {
     clsi_native_piece *pieces;
     size_t n_pieces, end[CLSI_STAGES]; /* of pieces */
     int vectors;                       /* of a row */
+    int shares;                        /* pieces of the early stage are known to another program */
     void *code;
     size_t size;
 };

@@ -192,9 +192,12 @@ void clsi_program_make_native(cls_program *p, int lanes) {
 enum { MOST_LINKED = 600 };
 
 /* The registers of `other` that early instructions of p are, in `same`; they are marked in `keep`. */
-static int find_links(const cls_program *p, const cls_program *other, const uint32_t *inputs,
-                      uint32_t *same, unsigned char *keep) {
+int clsi_program_find_links(const cls_program *p, const cls_program *other, const uint32_t *inputs,
+                            uint32_t *same, unsigned char *keep) {
     int any = 0;
+    if (!clsi_program_may_share(p) || !clsi_program_may_share(other) ||
+        p->n_instructions > MOST_LINKED || other->n_instructions > MOST_LINKED)
+        return 0;
     clsi_program_match(other, p, p->end[CLSI_STAGE_EARLY], inputs, same);
     for (size_t k = 0; k < p->n_instructions; k++) {
         if (k >= p->end[CLSI_STAGE_EARLY] || !clsi_is_worth_keeping(&p->code[k]))
@@ -208,14 +211,11 @@ static int find_links(const cls_program *p, const cls_program *other, const uint
 
 void clsi_program_link(cls_program *p, cls_program *other, const uint32_t *inputs) {
     clsi_program_link_fields(p, other, inputs);
-    if (!p->native || !other->native || p->native->known || !clsi_program_may_share(p) ||
-        !clsi_program_may_share(other) || p->n_instructions > MOST_LINKED ||
-        other->n_instructions > MOST_LINKED)
-        return;
+    if (!p->native || !other->native || p->native->known) return;
     size_t n = other->n_constants + other->n_inputs + other->n_instructions;
     uint32_t *same = clsi_malloc((p->n_instructions + 1) * sizeof *same);
     unsigned char *keep = clsi_calloc(n, 1);
-    if (same && keep && find_links(p, other, inputs, same, keep)) {
+    if (same && keep && clsi_program_find_links(p, other, inputs, same, keep)) {
         clsi_native *of =
             clsi_native_create(other, CLSI_NATIVE_ONE, &(clsi_native_links){.keep = keep});
         clsi_native *to =

@@ -285,8 +285,17 @@ const double *clsi_lane_weights(const cls_program *p, double *work);
 
 /* Quotients and powers that can be had from values that are computed before them take those. */
 cls_status clsi_program_use_values(cls_program *p, cls_error *error);
+/* The values f(a) among what `others` are made of from which quotients f[a,b] of `nodes` can be had, a free of
+ * `late` and b not; how many, SIZE_MAX: no memory. Not of long programs. */
+enum { CLSI_VALUES_MOST = 32 };
+size_t clsi_values_in_common(const cls_graph *g, size_t n, const cls_node *nodes, size_t n_others,
+                             const cls_node *others, size_t n_late, const cls_node *late,
+                             cls_node out[CLSI_VALUES_MOST]);
+/* Of a program with n outputs and `values` behind them: the first n stay; packs the values that quotients
+ * take, and says how many they are. */
+size_t clsi_program_keep_outputs(cls_program *p, size_t n, size_t n_values, cls_node *values);
 enum { CLSI_SLOTS_MOST = 100000 }; /* instructions: rows of more are beyond all caches anyway */
-cls_status clsi_program_find_slots(cls_program *p, cls_error *error);
+cls_status clsi_program_find_slots(cls_program *p, const unsigned char *keep, cls_error *error);
 
 /* *out stays NULL when the program would not gain by it. */
 cls_status clsi_plan_create(const cls_program *p, clsi_plan **out, cls_error *error);
@@ -350,6 +359,13 @@ const double *clsi_lanes_output(const cls_program *p, double *work, size_t k);
  * fill: idle ones must be zero. */
 void clsi_lanes_add(const cls_program *p, size_t n, double *work, double *sums);
 void clsi_lanes_early(const cls_program *p, size_t n, double *work);
+/* As clsi_program_link and clsi_program_early_from, for whole lanes by machine code; the caller knows that the
+ * inputs are the same. Both programs get their machine code here, if they have none. */
+void clsi_lanes_link(cls_program *p, cls_program *other, const uint32_t *inputs);
+void clsi_lanes_early_from(const cls_program *p, double *work, const cls_program *other,
+                           double *of);
+int clsi_program_find_links(const cls_program *p, const cls_program *other, const uint32_t *inputs,
+                            uint32_t *same, unsigned char *keep);
 void clsi_lanes_late(const cls_program *p, size_t n, double *work);
 void clsi_lanes_first(const cls_program *p, size_t n, double *work); /* as clsi_program_first */
 void clsi_lanes_rest(const cls_program *p, size_t n, double *work);

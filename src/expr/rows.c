@@ -2,9 +2,11 @@
  *
  * Without a plan instructions go row by row. With one (vectorise.c) neighbours are rows that follow
  * each other. The bits are those of one sample. The loader picks the version for the machine.
- * Allocates nothing. */
+ * Runs allocate nothing. */
+#include "base/base.h"
 #include "base/vectors.h"
 #include "expr/native.h"
+#include <stdlib.h>
 
 enum { SHORT = CLSI_VECTOR }; /* samples of a vector */
 
@@ -206,6 +208,56 @@ static void run_native_lanes(const cls_program *p, double *work, int first, int 
         if (piece->run) piece->run(work, n->vectors);
         if (piece->slow) run_lane_slow(piece->slow, CLSI_LANES, p->n_constants, work);
     }
+}
+
+/* Functions that `other` has computed are copied. */
+void clsi_lanes_early_from(const cls_program *p, double *work, const cls_program *other,
+                           double *of) {
+    const clsi_native *n = p->native_lanes;
+    if (!n || !n->shares) {
+        clsi_lanes_early(p, CLSI_LANES, work);
+        return;
+    }
+    (void)other;
+    work = clsi_on_cache_line(work);
+    of = clsi_on_cache_line(of);
+    const clsi_native_piece *piece = n->pieces;
+    for (const clsi_native_piece *end = piece + n->end[CLSI_STAGE_EARLY]; piece < end; piece++) {
+        if (piece->run) piece->run(work, n->vectors);
+        if (piece->known != CLSI_NOT_SHARED)
+            memcpy(work + (size_t)piece->result * CLSI_LANES,
+                   of + (size_t)piece->known * CLSI_LANES, CLSI_LANES * sizeof *work);
+        else if (piece->slow)
+            run_lane_slow(piece->slow, CLSI_LANES, p->n_constants, work);
+    }
+}
+
+/* The rows of `other` for the functions of p; nothing changes where there is no memory. */
+static void link_pieces(cls_program *p, const cls_program *other, const uint32_t *same) {
+    clsi_native *n = p->native_lanes;
+    for (size_t i = 0; n && other->native_lanes && i < n->end[CLSI_STAGE_EARLY]; i++) {
+        clsi_native_piece *piece = &n->pieces[i];
+        uint32_t r = piece->slow ? same[piece->slow - p->slotted] : CLSI_NOT_SHARED;
+        if (r == CLSI_NOT_SHARED) continue;
+        size_t first = other->n_constants + other->n_inputs;
+        piece->known = r < first ? r : other->slotted[r - first].r;
+        n->shares = 1;
+    }
+}
+
+void clsi_lanes_link(cls_program *p, cls_program *other, const uint32_t *inputs) {
+    if (p->native_lanes || other->native_lanes || !p->slotted || !other->slotted) return;
+    size_t n = other->n_constants + other->n_inputs + other->n_instructions;
+    uint32_t *same = clsi_malloc((p->n_instructions + 1) * sizeof *same);
+    unsigned char *keep = clsi_calloc(n, 1);
+    if (same && keep && clsi_program_find_links(p, other, inputs, same, keep) &&
+        clsi_program_find_slots(other, keep, NULL) == CLS_OK) {
+        clsi_program_make_native(p, 1);
+        clsi_program_make_native(other, 1);
+        link_pieces(p, other, same);
+    }
+    free(same);
+    free(keep);
 }
 
 CLONES

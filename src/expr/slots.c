@@ -64,9 +64,11 @@ static void give_slots(slots *s) {
     for (size_t k = 0; k < p->n_outputs; k++) p->slot_outputs[k] = s->slot[p->outputs[k]];
 }
 
-cls_status clsi_program_find_slots(cls_program *p, cls_error *error) {
+cls_status clsi_program_find_slots(cls_program *p, const unsigned char *keep, cls_error *error) {
     size_t n = p->n_constants + p->n_inputs + p->n_instructions;
     slots s = {p, (uint32_t)(n - p->n_instructions)};
+    free(p->slotted);
+    free(p->slot_outputs);
     p->slotted = clsi_malloc(p->n_instructions * sizeof *p->slotted);
     p->slot_outputs = clsi_calloc(p->n_outputs, sizeof *p->slot_outputs);
     s.last = clsi_malloc(n * sizeof *s.last);
@@ -80,6 +82,8 @@ cls_status clsi_program_find_slots(cls_program *p, cls_error *error) {
             if (in->code != CLSI_QUOTIENT_FROM && in->code != CLSI_POW_FROM) in->v = in->a;
         }
         find_last(&s);
+        for (size_t r = 0; keep && r < n; r++)
+            if (keep[r]) s.last[r] = KEPT;
         give_slots(&s);
     }
     free(s.last);

@@ -21,8 +21,8 @@
 #define CLSI_POSITIVE(nw)         ((int)(nw)->sp->n_positive)
 #define CLSI_GUARDED(nw)          ((int)(nw)->sp->n_guarded)
 #define CLSI_GUARDED_STATE(nw, k) ((nw)->sp->guarded[k])
-#define CLSI_LOW(nw, k)           (clsi_state_variable((nw)->sp->s, (nw)->sp->guarded[k])->low)
-#define CLSI_HIGH(nw, k)          (clsi_state_variable((nw)->sp->s, (nw)->sp->guarded[k])->high)
+#define CLSI_LOW(nw, k)           ((nw)->sp->domain[2 * (k)])
+#define CLSI_HIGH(nw, k)          ((nw)->sp->domain[2 * (k) + 1])
 #define CLSI_OF_STATE(nw, i)      clsi_of_state((nw)->sp, i) /* CLSI_STATES or more for none */
 /* states from here on are temperatures whose unknowns are rates of their logarithms */
 #define CLSI_LOGARITHMIC(nw)      clsi_logarithmic((nw)->sp)
@@ -115,6 +115,7 @@ static inline void clsi_run_early(clsi_newton *nw) {
 #define CLSI_RUN_NEXT_HERE(sim)    clsi_run_next(sim)
 #define CLSI_RUN_MONITOR(s, to)    clsi_run_monitor(s, to)
 #define CLSI_RUN_SCALE(sim, to)    clsi_run_scale(sim, to)
+#define CLSI_ALTERNATES(sim)       clsi_alternation_watch(sim)
 
 static inline void clsi_set_inputs(cls_simulator *sim, double t, double h) {
     const clsi_stepper *sp = sim->stepper;

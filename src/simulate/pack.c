@@ -55,6 +55,7 @@ struct clsi_pack {
     flag off[L], done[L]; /* off: the single way, or none; done: solved */
     flag out[L];          /* that have failed */
     flag quiet[L];
+    int measured; /* the monitor has seen the state of every member under way */
 };
 
 /* ---- what can be done ---- */
@@ -202,6 +203,7 @@ static void get(const double *rows, size_t n, int lane, double *to) {
 /* What the simulator of member `from` has becomes lane `lane`. */
 static void enter(clsi_pack *p, int lane, const cls_simulator *from) {
     size_t k = (size_t)p->k;
+    p->measured = 0;
     put(p->state, 2 * p->n, lane, from->state);
     for (size_t i = 0; i < CLSI_HISTORY; i++)
         put(p->history[i], k, lane, clsi_history_at(from, 0, (int)i));
@@ -401,7 +403,10 @@ static void step(clsi_pack *p) {
         p->loops->set_inputs(p, p->guard_in, t, h);
         clsi_lanes_early(sp->guard, L, p->work_guard);
     }
-    clsi_lanes_early(sp->residual, L, p->work_residual);
+    if (p->measured)
+        clsi_lanes_early_from(sp->residual, p->work_residual, sp->monitor, p->work_monitor);
+    else
+        clsi_lanes_early(sp->residual, L, p->work_residual);
     p->loops->begin(p, h);
     solve(p);
     p->loops->set_inputs(p, p->next_in, t, h);
@@ -415,6 +420,7 @@ static void step(clsi_pack *p) {
     for (int l = 0; l < L && any; l++)
         if (p->off[l] && is_under_way(p, l)) leave(p, l, p->sim[l]);
     p->loops->commit(p, p->unknowns);
+    p->measured = sp->scheme->carries; /* unless somebody enters */
     for (int l = 0; l < L && any; l++) {
         if (!p->off[l] || !is_under_way(p, l)) continue;
         go_alone(p, l);

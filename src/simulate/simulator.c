@@ -142,6 +142,7 @@ static cls_status allocate(cls_simulator *sim, cls_error *error) {
     sim->n_state = sp->nz + sim->n_accounts;
     sim->n_kept = 2 * sim->n_state;
     sim->h = sp->options.h;
+    sim->few = clsi_few_find(sp);
     sim->block = clsi_calloc(block_size(sim), sizeof(double));
     sim->history_length = clsi_calloc(2 * substeps(sp), sizeof *sim->history_length);
     sim->invariants = clsi_calloc(n_invariants, sizeof *sim->invariants);
@@ -242,21 +243,14 @@ void cls_simulator_free(cls_simulator **simulator) {
  * sees through both. */
 #include "simulate/newton.inc"
 #include "simulate/step.inc"
+#include "simulate/watch.inc"
 
 void clsi_simulator_measure(cls_simulator *sim, double ahead) {
     step_measure(sim, ahead);
 }
 
-/* Whether the entropy lies below `highest` by more than the rounding of its terms and of the two
- * states explains. */
 int clsi_simulator_falls_below(cls_simulator *sim, double highest) {
-    const double *now = sim->monitor_out;
-    double fall = highest - now[CLSI_MONITOR_ENTROPY];
-    sim->largest_size = fmax(sim->largest_size, now[CLSI_MONITOR_SIZE]);
-    if (!(fall > CLSI_LAST_PLACES * sim->largest_size)) return 0;
-    step_look(sim);
-    double rounded = DBL_EPSILON * sim->scale[CLSI_SCALE_ENTROPY_SLOPES];
-    return fall > CLSI_LAST_PLACES * sim->largest_size + rounded;
+    return watch_falls_below(sim, highest);
 }
 
 int clsi_simulator_falls_unsolved(cls_simulator *sim) {
@@ -276,24 +270,6 @@ clsi_trouble clsi_simulator_balance(cls_simulator *sim) {
 
 clsi_trouble clsi_simulator_solve(cls_simulator *sim, double t, double h, double defect, int warm) {
     return step_solve(sim, t, h, defect, warm);
-}
-
-static void monitor(cls_simulator *sim) {
-    cls_simulate_info *info = &sim->info;
-    const double *start = sim->monitor_start, *now = sim->monitor_out;
-    double entropy = now[CLSI_MONITOR_ENTROPY];
-    double error = fabs(now[CLSI_MONITOR_ENERGY] - start[CLSI_MONITOR_ENERGY]);
-    info->energy_max_error = fmax(info->energy_max_error, error);
-    info->entropy_final = entropy;
-    if (sim->steps == 1 || sim->step_entropy < info->entropy_min_step)
-        info->entropy_min_step = sim->step_entropy;
-    if (clsi_simulator_falls_below(sim, sim->highest)) info->entropy_falls++;
-    sim->highest = fmax(sim->highest, entropy);
-    clsi_alternation_watch(sim);
-    for (size_t i = 0; i < info->n_invariants; i++) {
-        double drift = fabs(now[CLSI_MONITOR_INVARIANTS + i] - sim->invariants[i].initial);
-        sim->invariants[i].max_error = fmax(sim->invariants[i].max_error, drift);
-    }
 }
 
 static void watch_start(cls_simulator *sim) {
@@ -449,6 +425,10 @@ static cls_status reference_step(cls_simulator *sim, cls_error *error) {
 cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *error) {
     NEED(error, sim);
     if (sim->paper_pending && n) make_paper_start(sim);
+    if (sim->few) {
+        clsi_trouble trouble = sim->few(sim, n);
+        return trouble == CLSI_FINE ? CLS_OK : fail(sim, trouble, error);
+    }
     for (uint64_t k = 0; k < n; k++) {
         const clsi_stepper *sp = sim->stepper;
         if (sim->reference) {
@@ -461,7 +441,7 @@ cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *erro
         sim->steps++;
         if (!sp->options.monitor) continue;
         if (!sp->scheme->carries) clsi_simulator_measure(sim, 0);
-        monitor(sim);
+        watch_laws(sim);
     }
     return CLS_OK;
 }

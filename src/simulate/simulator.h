@@ -30,6 +30,7 @@ typedef struct clsi_alternation {
 
 struct cls_simulator {
     clsi_stepper *stepper;
+    clsi_few *few; /* steps of few unknowns (few.inc), or NULL */
     int owns_stepper;
     clsi_reference *reference;  /* bdf only */
     size_t n_state, n_accounts; /* accounts are the last of the state */
@@ -108,7 +109,8 @@ void clsi_langevin_start(cls_simulator *sim);
 clsi_trouble clsi_langevin_step(cls_simulator *sim);
 
 void clsi_alternation_start(cls_simulator *sim);
-void clsi_alternation_watch(cls_simulator *sim); /* after each step */
+int clsi_alternation_watch(cls_simulator *sim); /* after each step: whether one does */
+void clsi_alternation_tell(cls_simulator *sim); /* and then which, to info */
 
 void clsi_adaptive_start(cls_simulator *sim);
 /* From one output to the next by internal steps. */

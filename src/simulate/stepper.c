@@ -84,15 +84,47 @@ static cls_status compile_guard(compiler *c) {
     clsi_stepper *sp = c->sp;
     size_t n = c->st->nq + sp->s->n;
     sp->guarded = clsi_calloc(n, sizeof *sp->guarded);
-    if (!sp->guarded) return clsi_no_memory(c->error);
+    sp->domain = clsi_calloc(2 * n, sizeof *sp->domain);
+    if (!sp->guarded || !sp->domain) return clsi_no_memory(c->error);
     for (size_t j = 0; j < n; j++) {
         const clsi_variable *x = clsi_state_variable(sp->s, j);
         if (isinf(x->low) && isinf(x->high)) continue;
         c->outputs[sp->n_guarded] = c->st->next[j];
+        sp->domain[2 * sp->n_guarded] = x->low;
+        sp->domain[2 * sp->n_guarded + 1] = x->high;
         sp->guarded[sp->n_guarded++] = j;
     }
     if (!sp->n_guarded) return CLS_OK;
     return compile(c, sp->n_base + sp->n_unknowns, sp->n_guarded, sp->n_guarded, &sp->guard);
+}
+
+/* The next state takes quotients of exp and of powers from values at the beginning of the step where the residual
+ * has these: exported C computes them once. A value that serves nothing is left out. */
+static cls_status compile_with_values(compiler *c, size_t n) {
+    clsi_step *st = c->st;
+    clsi_stepper *sp = c->sp;
+    cls_node values[CLSI_VALUES_MOST], *kept = c->outputs;
+    size_t inputs = sp->n_base + sp->n_unknowns, size = sp->work_size;
+    size_t m = clsi_values_in_common(st->g, n, c->outputs, st->n_unknowns, st->residual,
+                                     st->n_unknowns, st->unknown, values);
+    if (m == SIZE_MAX) return clsi_no_memory(c->error);
+    if (!m) return compile(c, inputs, n, n, &sp->next);
+    cls_node *outputs = clsi_calloc(n + m, sizeof *outputs);
+    if (!outputs) return clsi_no_memory(c->error);
+    memcpy(outputs, kept, n * sizeof *outputs);
+    c->outputs = outputs;
+    cls_status status = CLS_OK;
+    for (size_t wanted = SIZE_MAX; status == CLS_OK && m != wanted;) {
+        wanted = m;
+        memcpy(outputs + n, values, m * sizeof *outputs);
+        cls_program_free(&sp->next);
+        sp->work_size = size;
+        status = compile(c, inputs, n + m, n + m, &sp->next);
+        if (status == CLS_OK) m = clsi_program_keep_outputs(sp->next, n, wanted, values);
+    }
+    c->outputs = kept;
+    free(outputs);
+    return status;
 }
 
 static cls_status compile_next(compiler *c) {
@@ -103,7 +135,7 @@ static cls_status compile_next(compiler *c) {
     memcpy(c->outputs, c->sp->books ? c->st->change : c->st->next, n * sizeof(cls_node));
     for (size_t k = 0; k < clsi_account_count(s); k++)
         c->outputs[n++] = c->st->gain[clsi_account_at(s, k)];
-    return compile(c, c->sp->n_base + c->sp->n_unknowns, n, n, &c->sp->next);
+    return compile_with_values(c, n);
 }
 
 static cls_node absolute(cls_graph *g, cls_node a) {
@@ -379,22 +411,26 @@ cls_status clsi_stepper_create_settable(const cls_system *s, const clsi_stepper 
 }
 
 /* A step begins with functions of the state that the monitor has computed at the end of the one before. */
-static void link_monitor(clsi_stepper *sp) {
+static void link_monitor(clsi_stepper *sp, int lanes) {
     size_t n = sp->n_base + sp->n_unknowns;
     uint32_t *inputs = sp->residual && sp->monitor ? clsi_malloc(n * sizeof *inputs) : NULL;
     if (!inputs) return;
     for (size_t i = 0; i < n; i++) /* z and what was received */
         inputs[i] = i <= sp->nz ? (uint32_t)(sp->monitor->n_constants + i) : CLSI_NOT_SHARED;
-    clsi_program_link(sp->residual, sp->monitor, inputs);
+    if (lanes)
+        clsi_lanes_link(sp->residual, sp->monitor, inputs);
+    else
+        clsi_program_link(sp->residual, sp->monitor, inputs);
     free(inputs);
 }
 
 /* What every step runs. */
 void clsi_stepper_make_native(clsi_stepper *sp, int lanes) {
     cls_program *programs[] = {sp->residual, sp->next, sp->guard, sp->monitor};
+    if (lanes) link_monitor(sp, 1); /* before their rows are given out */
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if (programs[i]) clsi_program_make_native(programs[i], lanes);
-    if (!lanes) link_monitor(sp);
+    if (!lanes) link_monitor(sp, 0);
 }
 
 static cls_status create_any(const cls_system *s, const cls_simulate_options *options,
@@ -453,6 +489,7 @@ void clsi_stepper_free(clsi_stepper **stepper) {
     clsi_sparse_lu_free(&sp->lu);
     clsi_bath_free(&sp->bath);
     free(sp->guarded);
+    free(sp->domain);
     free(sp->of_state);
     clsi_system_view_free(&sp->view);
     free(sp);

@@ -27,7 +27,8 @@ typedef struct clsi_stepper {
                              the system, invariants */
     cls_program *scale;   /* z, received, t, inputs -> CLSI_SCALES numbers */
     cls_program *paper;   /* base -> z0 of the paper's first step; NULL if none */
-    size_t *guarded;      /* (n_guarded) which states have a domain */
+    size_t *guarded;      /* (n_guarded) which states have a domain ... */
+    double *domain;       /* (n_guarded, 2) ... and which */
     size_t *of_state;     /* (n_unknowns) see clsi_step */
     size_t n_lifted;      /* the last of the unknowns, see clsi_step */
     double length;        /* for clsi_step_create to write the same equations again */
@@ -120,6 +121,12 @@ void clsi_newton_least(const clsi_stepper *sp, const double *in, double *least);
 /* Solves the step whose base inputs are in nw->in, beginning at the unknowns that are there. The
  * end of the step may lie outside the domain. */
 clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw);
+
+/* n steps, and what is watched after each; the motion is where the last good one ended. */
+struct cls_simulator;
+typedef clsi_trouble clsi_few(struct cls_simulator *sim, uint64_t n);
+/* For the sizes of a compiled step, or NULL (few.c). */
+clsi_few *clsi_few_find(const clsi_stepper *sp);
 
 /* Thermal noise, compiled; on the stepper's own graph. */
 cls_status clsi_bath_create(clsi_stepper *sp, cls_error *error);

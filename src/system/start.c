@@ -75,6 +75,13 @@ static const char *slot_name(const cls_system *s, size_t slot) {
 }
 
 static cls_status unknown_name(const cls_system *s, const char *name, cls_error *error) {
+    for (size_t i = 0; i < s->n_parameters; i++)
+        if (!strcmp(name, cls_system_parameter_name(s, i)))
+            return clsi_fail(
+                error, CLS_USAGE,
+                "start: `%s` is a parameter of %s, and a motion starts from variables: "
+                "load the system with another value (--set \"%s=...\"), a run for each",
+                name, s->name, name);
     size_t slots = s->nq + 2 * s->n + 2 * s->m;
     const char **words = clsi_calloc(slots, sizeof *words);
     if (!words) return clsi_no_memory(error);

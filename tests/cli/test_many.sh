@@ -20,6 +20,16 @@ test_shards_of_an_ensemble_merge_to_the_bytes_of_one_run() {
     expect_same "$out" one.csv
 }
 
+# Parameters are no starts, and the message says what to do about it.
+test_a_sample_of_a_parameter_is_refused_with_advice() {
+    run "$CLAUSIUS" simulate ideal-gas-piston --samples 9 --sample "x~U(2,4), gamma~U(0,1)" --steps 4 --quiet
+    expect_exit 2
+    expect_stderr 'start: `gamma` is a parameter of ideal-gas-piston, .*--set "gamma=\.\.\."'
+    run "$CLAUSIUS" simulate ideal-gas-piston --samples 9 --sample "gama~U(0,1)" --steps 4 --quiet
+    expect_exit 2
+    expect_stderr 'has no variable `gama`'
+}
+
 # As every other output: a link stays a link, a device a device.
 test_merge_keeps_links_and_devices() {
     ensemble --shard 0/1 -o p0.csv || fail "shard"

@@ -13,6 +13,7 @@
 #define CLSI_K_TWO_LOG
 #define CLSI_K_TWO_EXP
 #include "expr/elementary.inc"
+#include "expr/kernels.inc"
 #include "expr/pairs.inc"
 #include "tests/sanitized.h"
 
@@ -68,7 +69,34 @@ static void pairs_are_two(void **unused) {
     }
 }
 
+/* sqrt(x*x + c) without a root (clsi_k_root of kernels.inc): the bits of the root, for numbers of all sizes, for those
+ * where c begins to count, and for all that are special. */
+static void roots_of_squares(void **unused) {
+    static const double special[] = {
+        0,        -0.0,      1,    -1,  0x1p-450,           0x1p500, 0x1p-1074, 1e-308,
+        0x1p1023, -INFINITY, 1e20, NAN, 0x1.fffffffffffffp0};
+    static const double added[] = {0, 0x1.16c262777579cp-133, 1e-30, 1, 1e300, 0x1p-1074};
+    (void)unused;
+    for (size_t j = 0; j < sizeof added / sizeof *added; j++) {
+        double c = added[j];
+        for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+            double x = special[i];
+            same("root", x, c, clsi_k_root(x, c), sqrt(x * x + c));
+        }
+        for (size_t i = 0; i < SAMPLES / 4; i++) {
+            clsi_k_number bits = {.bits = next_bits()};
+            double x = ldexp(uniform(-1, 1), (int)uniform(-560, 520));
+            double near = sqrt(c) * ldexp(uniform(1, 2), (int)uniform(-2, 32));
+            same("root", bits.value, c, clsi_k_root(bits.value, c),
+                 sqrt(bits.value * bits.value + c));
+            same("root", x, c, clsi_k_root(x, c), sqrt(x * x + c));
+            same("root", near, c, clsi_k_root(near, c), sqrt(near * near + c));
+        }
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pairs_are_two)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pairs_are_two),
+                                       cmocka_unit_test(roots_of_squares)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
