@@ -53,18 +53,28 @@ static char *learn_command(const cli_arguments *a, const char *from, const char 
     return NULL;
 }
 
-static cls_status make_draft(const cli_arguments *a, const char *from, const char *next, char **out,
-                             cls_error *error) {
+static cls_status make_draft(const cli_arguments *a, const char *name, const char *from,
+                             const char *next, char **out, cls_error *error) {
     cls_table *t = NULL;
     cls_status status = next ? cli_read_table(a, from, NULL, &t, error) : cli_no_memory(error);
-    if (!status) status = cls_draft(t, a->words[0], from, next, out, error);
+    if (!status) status = cls_draft(t, name, from, next, out, error);
     cls_table_free(&t);
     return status;
 }
 
+/* A name may have the ending of the file already. */
+static void take_name(const char *word, size_t room, char *name) {
+    static const char ending[] = ".clausius";
+    size_t n = strlen(word), end = sizeof ending - 1;
+    if (n > end && !strcmp(word + n - end, ending)) n -= end;
+    snprintf(name, room, "%.*s", (int)n, word);
+}
+
 static cls_status run(const cli_arguments *a, cls_error *error) {
-    const char *name = a->words[0], *from = cli_value(a, "from");
-    char path[128], *draft = NULL, *next = from ? learn_command(a, from, name) : NULL;
+    const char *from = cli_value(a, "from");
+    char name[128];
+    take_name(a->words[0], sizeof name, name);
+    char path[160], *draft = NULL, *next = from ? learn_command(a, from, name) : NULL;
     cli_output file;
     if (!good_name(name)) {
         free(next);
@@ -74,7 +84,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
                         name);
     }
     snprintf(path, sizeof path, "%s.clausius", name);
-    cls_status status = from ? make_draft(a, from, next, &draft, error) : CLS_OK;
+    cls_status status = from ? make_draft(a, name, from, next, &draft, error) : CLS_OK;
     if (!status) status = cli_output_open(&file, path, !cli_given(a, "force"), error);
     if (status) {
         free(next);

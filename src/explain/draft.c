@@ -26,7 +26,9 @@ typedef enum role {
     INPUT,
     HEAT,
     CONSTANT,
-    TIME
+    TIME,
+    GROUP, /* the number of a motion */
+    NAMED  /* v.x beside x: what systems call a velocity */
 } role;
 
 typedef struct column {
@@ -154,6 +156,27 @@ static size_t coordinates(const draft *d) {
 
 /* ---- the columns of a file ---- */
 
+/* Numbers of motions: whole, without a unit, one up where the time begins again and nowhere else. */
+static int numbers_motions(const cls_table *t, size_t i) {
+    int time = cls_table_find(t, "time") >= 0 ? cls_table_find(t, "time") : cls_table_find(t, "t");
+    const double *v = cls_table_column(t, i),
+                 *at = time < 0 ? v : cls_table_column(t, (size_t)time);
+    size_t changes = 0;
+    if (time < 0 || (size_t)time == i || cls_table_find(t, "trajectory") >= 0) return 0;
+    if (cls_table_unit(t, i) || v[0] != floor(v[0])) return 0;
+    for (size_t r = 1; r < cls_table_rows(t); r++) {
+        double up = at[r] <= at[r - 1];
+        if (v[r] - v[r - 1] != up) return 0;
+        changes += up > 0;
+    }
+    return changes > 0;
+}
+
+/* "v.x" with a column "x" beside it: that one's number; -1: it is something else. */
+static int velocity_of(const cls_table *t, const char *name) {
+    return strncmp(name, "v.", 2) ? -1 : cls_table_find(t, name + 2);
+}
+
 static void look(draft *d, size_t i, const cls_table *t) {
     column *c = &d->c[i];
     const double *values = cls_table_column(t, i);
@@ -167,6 +190,7 @@ static void look(draft *d, size_t i, const cls_table *t) {
         }
     int time = !strcmp(c->name, "time") || (!strcmp(c->name, "t") && cls_table_find(t, "time") < 0);
     c->role = time || !strcmp(c->name, "trajectory") ? TIME : role_of(c);
+    if (c->role != TIME && velocity_of(t, c->name) >= 0) c->role = NAMED;
 }
 
 /* In seconds where the unit of the times is known. */
@@ -198,6 +222,8 @@ static cls_status find_columns(draft *d, const cls_table *t, cls_error *error) {
         if (!status) look(d, i, t);
     }
     if (status) return status; /* a column without a name is not looked at */
+    for (size_t i = 0, found = 0; i < d->n && !found; i++)
+        if (d->c[i].role != TIME && numbers_motions(t, i)) d->c[i].role = GROUP, found = 1;
     /* without a column `time`: the first that rises from row to row */
     for (size_t i = 0; !times.known && i < d->n; i++)
         if (d->c[i].facts.rises) {
@@ -220,7 +246,7 @@ static cls_status find_columns(draft *d, const cls_table *t, cls_error *error) {
     for (size_t k = extra; k < count(d, VELOCITY, VELOCITY); k++)
         nth(d, VELOCITY, VELOCITY, k)->hidden = 1;
     for (size_t i = 0; i < d->n; i++)
-        if (d->c[i].role != TIME && d->c[i].role != CONSTANT) name_variable(d, &d->c[i]);
+        if (d->c[i].role < CONSTANT) name_variable(d, &d->c[i]);
     if (!coordinates(d) && !count(d, TEMPERATURE, TEMPERATURE))
         return clsi_fail(error, CLS_DATA,
                          "%s: no column that changes and is no input: nothing to make a system of; "
@@ -269,6 +295,8 @@ static void write_variables(const draft *d) {
         else
             write_range(d, c);
     }
+    for (size_t k = 0; (c = nth(d, NAMED, NAMED, k)); k++)
+        clsi_text_printf(d->f, "# column %s is the velocity of %s\n", c->name, c->name + 2);
     for (size_t k = 0; (c = nth(d, TEMPERATURE, TEMPERATURE, k)); k++) {
         clsi_text_printf(d->f, "temperature %s with entropy S_%s [K]", c->variable, c->variable);
         write_range(d, c);
@@ -333,6 +361,12 @@ static void write_columns(const draft *d) {
         if (c->role == TIME && strcmp(c->name, "time") && strcmp(c->name, "t") &&
             strcmp(c->name, "trajectory"))
             write_data(d, "time", c);
+        if (c->role == GROUP) write_data(d, "trajectory", c);
+        for (size_t k = 0; c->role == NAMED && k < d->n; k++) {
+            char own[64];
+            clsi_snprintf(own, sizeof own, "v.%.48s", d->c[k].variable);
+            if (!strcmp(d->c[k].name, c->name + 2) && strcmp(own, c->name)) write_data(d, own, c);
+        }
     }
     for (size_t k = 0; k < count(d, VELOCITY, VELOCITY); k++)
         write_velocity(d, coordinate(d, k)->variable, nth(d, VELOCITY, VELOCITY, k));

@@ -143,6 +143,7 @@ typedef struct clsi_unknown {
 /* Other choices than the usual ones. */
 typedef struct clsi_choices {
     size_t halved;   /* the bases that nobody asked for: their number of terms halved so often */
+    size_t wide;     /* those bases in higher degrees, with so many terms; 0: as usual */
     int logs;        /* inputs that are positive as their logarithms (logs.c) */
     int exponential; /* coefficients that exchange heat through their logarithms */
     int tied;        /* inputs that the data tie to each other as their combinations (ties.c) */

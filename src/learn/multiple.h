@@ -72,6 +72,11 @@ cls_status clsi_multiple_start(const clsi_multiple *m, const double *theta, size
 const clsi_signal *clsi_signal_of(const clsi_recording *d, size_t segment);
 double clsi_difference(const clsi_channel *c, double model, double measured);
 
+/* wild.c: values that stand alone become missing (the caller puts back what is in kept); their number. wild,
+ * list, kept: room for as many as there are values. */
+size_t clsi_wild_hide(const clsi_recording *d, unsigned char *wild, double *list, double *kept);
+void clsi_wild_tell(size_t alone, size_t n, const char *what, clsi_text *notes);
+
 /* ---- told.c ---- */
 
 /* Marks in told (nz) the states that outputs among the channels tell; said (nz): those that columns say,

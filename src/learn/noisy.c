@@ -227,6 +227,7 @@ static cls_status settle_from_file(clsi_noisy *k, size_t rows, const unsigned ch
 static cls_status grow(clsi_noisy *k, unsigned char *keep, double *full) {
     size_t rows = clsi_recipe_first(k->multiple), most = clsi_recipe_longest(k->multiple);
     cls_status status = clsi_noisy_settle(k, rows);
+    if (status == CLS_OK) status = clsi_noisy_remember(k);
     k->misfit = 0;
     while (status == CLS_OK) {
         note_terms(k, rows);
@@ -331,6 +332,29 @@ static cls_status find_all_terms(clsi_noisy *k) {
     free(keep);
     free(full);
     return status;
+}
+
+/* Other terms than polynomials may explain longer windows, which these could not. */
+static cls_status grow_further(clsi_noisy *k) {
+    size_t most = clsi_recipe_longest(k->multiple), rows = k->recipe.window, began = rows;
+    double *full = clsi_calloc(k->P + k->Q + 1, sizeof *full);
+    cls_status status = full ? CLS_OK : clsi_no_memory(k->w->error);
+    while (status == CLS_OK && rows < most && !clsi_noisy_is_over(k)) {
+        size_t next = 5 * rows / 2 < most ? 5 * rows / 2 : most;
+        memcpy(full, k->full, (k->P + k->Q) * sizeof *full);
+        status = clsi_noisy_fit(k, next, 0);
+        if (status == CLS_NUMERIC || (status == CLS_OK && is_misfit(k))) {
+            status = go_back(k, k->keep, full, rows);
+            break;
+        }
+        rows = next;
+    }
+    free(full);
+    if (status != CLS_OK || rows == began) return status;
+    k->misfit = rows < most;
+    clsi_text_printf(&k->recipe.notes, "with these terms windows of %zu rows are explained\n",
+                     rows);
+    return clsi_noisy_last(k);
 }
 
 static cls_status finish(clsi_noisy *k) {
@@ -448,11 +472,24 @@ static cls_status doubt(clsi_noisy *k) {
     return status;
 }
 
+/* Values that stand alone are missing from here on: a window that begins with one may end in another valley. */
+static cls_status hide_wild(clsi_noisy *k) {
+    size_t n = k->data->n * k->data->ny;
+    double *list = clsi_calloc(2 * n + 1, sizeof *list);
+    unsigned char *wild = clsi_calloc(n + 1, 1);
+    size_t alone = list && wild ? clsi_wild_hide(k->data, wild, list, list + n) : 0;
+    if (alone) clsi_wild_tell(alone, n, "left out", &k->recipe.notes);
+    free(list);
+    free(wild);
+    return list && wild ? CLS_OK : clsi_no_memory(k->w->error);
+}
+
 static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char *const *names) {
     clsi_learner *w = k->w;
     k->blind = clsi_learner_is_recorded(w);
     k->Q = w->open ? w->open->n : 0;
     cls_status status = clsi_noisy_record(k, tables, names);
+    if (status == CLS_OK) status = hide_wild(k);
     if (status == CLS_OK)
         status =
             clsi_report_create(k->data, w->o, k->Q, clsi_noisy_explain(k), &k->report, w->error);
@@ -468,6 +505,7 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
         status = begin_moving(k);
     if (status == CLS_OK) status = find_all_terms(k);
     if (status == CLS_OK && !k->blind) status = clsi_noisy_prefer(k);
+    if (status == CLS_OK && k->misfit && k->specs) status = grow_further(k);
     if (status == CLS_OK) status = score(k);
     if (status == CLS_OK && clsi_noisy_lacks(w->points))
         status = clsi_advise(k->multiple, w->theta, NULL, 0, &k->recipe.notes, w->error);
@@ -508,6 +546,7 @@ cls_status clsi_learner_fit_noisy(clsi_learner *w, size_t n_tables, const cls_ta
     cls_system_free(&k.whole_open);
     cls_system_free(&k.built);
     clsi_noisy_free_library(&k);
+    clsi_noisy_forget(&k.shortest);
     clsi_unknowns_free(&k.all);
     clsi_recording_free(&k.data);
     for (size_t i = 0; k.tables && i < n_tables; i++) cls_table_free(&k.tables[i]);

@@ -4,7 +4,8 @@
  *   noisy_data.c    the data, and why they are taken so
  *   noisy_terms.c   the dictionary, the terms that are kept, the choice of others
  *   noisy_natural.c the same in other terms, where the data prefer them: those of natural.c,
- *   noisy_shapes.c  and those with constants inside
+ *   noisy_look.c    which ones with constants inside,
+ *   noisy_shapes.c  and fits of these
  *   dropped.c       what the choice leaves open */
 #ifndef CLSI_LEARN_NOISY_H
 #define CLSI_LEARN_NOISY_H
@@ -14,6 +15,15 @@
 #include "learn/measured.h"
 #include "learn/multiple.h"
 
+/* The fit of the shortest windows, to look at later. */
+typedef struct clsi_noisy_short {
+    size_t n, P; /* windows; terms and parameters; n = 0: there is none */
+    clsi_piece *piece;
+    double *x;           /* (2, n, nz) starts and their guesses */
+    double *full;        /* (P + ny) coefficients and scales */
+    unsigned char *keep; /* (P + rows) terms and rows that were cut */
+} clsi_noisy_short;
+
 typedef struct clsi_noisy {
     clsi_learner *w;
     size_t n_tables;
@@ -22,6 +32,7 @@ typedef struct clsi_noisy {
     clsi_recording *data;
     clsi_unknowns *all;  /* the dictionary */
     size_t P;            /* its terms */
+    size_t wide;         /* of a part, in higher degrees than usual; 0: as usual */
     size_t Q;            /* parameters beside them, behind them everywhere */
     unsigned char *keep; /* (P + Q) */
     unsigned char *locked;
@@ -47,7 +58,8 @@ typedef struct clsi_noisy {
     struct clsi_shapes **library; /* (parts) what these are made of; NULL: not asked for */
     int declined;                 /* a large basis was asked for: this is not for it */
     int implicit;                 /* explicit steps failed */
-    int prune;                    /* a last choice: prices contain the memory of the residuals */
+    clsi_noisy_short shortest;
+    int prune;     /* a last choice: prices contain the memory of the residuals */
     double *noise; /* (ny) what the shortest windows leave; longer ones leave misfit as well */
 } clsi_noisy;
 
@@ -96,19 +108,30 @@ cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed);
 
 /* The fit in other terms where they explain as much with less. */
 cls_status clsi_noisy_prefer(clsi_noisy *k);
+/* The coefficients of `before`, polynomials, in the dictionary of k. */
+cls_status clsi_noisy_translate(clsi_noisy *k, const clsi_noisy *before);
 /* A table of specs, one for each part of the options; the learner has it, and frees its texts. */
 char **clsi_noisy_specs(clsi_learner *w, cls_error *error);
 /* What belongs to a dictionary, from one to the other. */
 void clsi_noisy_swap(clsi_noisy *a, clsi_noisy *b);
 void clsi_noisy_free_dictionary(clsi_noisy *k);
 
-/* ---- noisy_shapes.c ---- */
+/* ---- noisy_look.c ---- */
 
 /* Sums of terms with constants inside that the fit in polynomials looks like, into k->library and found (parts,
  * CLSI_SHAPE_SETS), count (parts) of them; `named` is the dictionary of natural.c. */
 struct clsi_shape_set;
-cls_status clsi_noisy_look(clsi_noisy *k, const clsi_noisy *named, struct clsi_shape_set *found,
-                           size_t *count);
+cls_status clsi_noisy_look(clsi_noisy *k, const clsi_noisy *named, int turned,
+                           struct clsi_shape_set *found, size_t *count);
+/* The fit there is, of the shortest windows; polynomials leave more of the longest ones than of those; what it looks like by them. */
+cls_status clsi_noisy_remember(clsi_noisy *k);
+void clsi_noisy_forget(clsi_noisy_short *s);
+int clsi_noisy_is_strained(const clsi_noisy *k);
+cls_status clsi_noisy_look_short(clsi_noisy *k, const clsi_noisy *named, int turned,
+                                 struct clsi_shape_set *found, size_t *count);
+
+/* ---- noisy_shapes.c ---- */
+
 /* Fits that are compared: by their sum of squares in units of the same noise, and what their terms cost. */
 typedef struct clsi_contest {
     double *sigma; /* (ny) */

@@ -160,8 +160,7 @@ static cls_status translate(const clsi_learner *w, const clsi_unknowns *before,
     return status;
 }
 
-/* The coefficients of `before` in the dictionary there is now. */
-static cls_status translate_all(clsi_noisy *k, const clsi_noisy *before) {
+cls_status clsi_noisy_translate(clsi_noisy *k, const clsi_noisy *before) {
     cls_status status = CLS_OK;
     for (size_t i = 0; i < k->all->n && status == CLS_OK; i = clsi_group_end(k->all, i)) {
         clsi_learned *l = &k->all->list[i].learned, *old = &before->all->list[i].learned;
@@ -194,7 +193,7 @@ static int is_whole(const clsi_noisy *k) {
 /* From the fit `before` to one in the dictionary of k. CLS_NUMERIC: there is none. */
 static cls_status fit_other(clsi_noisy *k, const clsi_noisy *before) {
     int changed;
-    cls_status status = translate_all(k, before);
+    cls_status status = clsi_noisy_translate(k, before);
     if (status == CLS_OK) status = clsi_noisy_choose(k, 1, &changed);
     if (status == CLS_OK && !is_whole(k)) status = CLS_NUMERIC;
     if (status == CLS_OK) status = clsi_noisy_take_terms(k);
@@ -239,9 +238,9 @@ static cls_status decide(clsi_noisy *k, clsi_noisy *before, cls_status fitted, c
     size_t rows = 0;
     cls_status status = fitted == CLS_OK ? clsi_noisy_describe(k, c->sigma, &cost, &rows) : fitted;
     if (status == CLS_NUMERIC || status == CLS_DATA) status = CLS_OK, cost = INFINITY;
-    *taken = status == CLS_OK && cost < c->cost && rows == c->rows;
+    *taken = status == CLS_OK && cost < c->cost && rows >= c->rows; /* windows may be cut short */
     if (*taken)
-        c->cost = cost;
+        c->cost = cost, c->rows = rows;
     else if (status == CLS_OK)
         status = go_back(k, before, c->window);
     return status;
@@ -258,17 +257,16 @@ static cls_status prefer_natural(clsi_noisy *k, clsi_noisy *named, clsi_contest 
 
 /* Sums with constants inside, the best ones first, until one is taken. */
 static cls_status prefer_shapes(clsi_noisy *k, const clsi_shape_set *found, const size_t *count,
-                                clsi_contest *c) {
+                                clsi_contest *c, int *taken) {
     cls_status status = CLS_OK;
-    int taken = 0;
-    for (size_t which = 0; which < CLSI_SHAPE_SETS && status == CLS_OK && !taken; which++) {
+    for (size_t which = 0; which < CLSI_SHAPE_SETS && status == CLS_OK && !*taken; which++) {
         clsi_noisy other = *k;
         int swapped = 0;
         other.all = NULL, other.keep = NULL, other.part = NULL, other.full = NULL;
         other.whole = NULL, other.whole_open = NULL, other.shaped = NULL, other.n_shaped = 0;
         status = clsi_noisy_shape(k, &other, found, count, which, c, &swapped);
         if (status != CLS_MEMORY && swapped)
-            status = decide(k, &other, status, c, &taken);
+            status = decide(k, &other, status, c, taken);
         else if (status != CLS_MEMORY)
             status = CLS_OK; /* there is none, or it is not finite at the data */
         clsi_noisy_free_dictionary(&other);
@@ -281,9 +279,10 @@ cls_status clsi_noisy_prefer(clsi_noisy *k) {
     clsi_noisy other = *k;
     size_t parts = k->all->n, polynomials = w->unknowns->n_theta;
     clsi_contest c = {.cost = INFINITY, .window = k->recipe.window};
-    int any = 0;
-    clsi_shape_set *found = clsi_calloc(parts * CLSI_SHAPE_SETS + 1, sizeof *found);
-    size_t *count = clsi_calloc(parts + 1, sizeof *count);
+    int any = 0, taken = 0;
+    clsi_shape_set *found = clsi_calloc(2 * parts * CLSI_SHAPE_SETS + 1, sizeof *found);
+    clsi_shape_set *first = found ? found + parts * CLSI_SHAPE_SETS : NULL;
+    size_t *count = clsi_calloc(2 * parts + 1, sizeof *count);
     c.sigma = clsi_calloc(k->data->ny + 1, sizeof *c.sigma);
     other.all = NULL, other.keep = NULL, other.part = NULL, other.full = NULL;
     other.whole = NULL, other.whole_open = NULL;
@@ -293,9 +292,12 @@ cls_status clsi_noisy_prefer(clsi_noisy *k) {
         memcpy(c.sigma, k->multiple->sigma, k->data->ny * sizeof *c.sigma);
         status = clsi_noisy_describe(k, c.sigma, &c.cost, &c.rows);
         if (status == CLS_OK) status = clsi_noisy_room(&other, k->all->choices.halved);
-        if (status == CLS_OK) status = clsi_noisy_look(k, &other, found, count);
+        if (status == CLS_OK) status = clsi_noisy_look(k, &other, 0, found, count);
+        if (status == CLS_OK && clsi_noisy_is_strained(k))
+            status = clsi_noisy_look_short(k, &other, 1, first, count + parts);
         if (status == CLS_OK) status = prefer_natural(k, &other, &c);
-        if (status == CLS_OK) status = prefer_shapes(k, found, count, &c);
+        if (status == CLS_OK) status = prefer_shapes(k, found, count, &c, &taken);
+        if (status == CLS_OK) status = prefer_shapes(k, first, count + parts, &c, &taken);
         if (status == CLS_DATA) status = CLS_OK; /* a term that is not finite at the data */
         if (status == CLS_OK && k->specs) tell(k, polynomials);
         if (status == CLS_OK && w->error) w->error->message[0] = '\0'; /* an answer, no mistake */

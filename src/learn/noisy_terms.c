@@ -13,7 +13,7 @@ enum { MOST_HALVES = 10, MOST_TERMS = 150, MOST_LOCKED = 40 };
 
 static cls_status make_unknowns(clsi_noisy *k, size_t halved, clsi_unknowns **out) {
     const clsi_learner *w = k->w;
-    clsi_choices choices = {.halved = halved, .natural = k->specs};
+    clsi_choices choices = {.halved = halved, .wide = k->wide, .natural = k->specs};
     cls_status status =
         clsi_unknowns_create_small(w->system, w->set, w->o, w->points, &choices, out, w->error);
     if (status == CLS_OK && w->open) {

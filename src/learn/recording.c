@@ -121,7 +121,8 @@ static cls_status copy_rows(const cls_system *s, const cls_table *const *tables,
         if (next - i > 1 && !average)
             return clsi_fail(error, CLS_DATA,
                              "%s: rows %zu and %zu have the same time %g; remove one of them, or "
-                             "say --average to take the mean of such rows",
+                             "say --average to take the mean of such rows; where the time begins "
+                             "again, another motion needs another number in a column trajectory",
                              names[keys[i].table], keys[i].row + 1, keys[i + 1].row + 1,
                              keys[i].time);
         r->repeated += next - i - 1;

@@ -47,7 +47,8 @@ cls_status clsi_table_once(const cls_table *t, const char *file, int average, cl
         if (end > i + 1 && !average)
             return clsi_fail(error, CLS_DATA,
                              "%s: rows %zu and %zu have the same time %g; remove one of them, or "
-                             "say --average to take the mean of such rows",
+                             "say --average to take the mean of such rows; where the time begins "
+                             "again, another motion needs another number in a column trajectory",
                              file, i + 1, i + 2, t->columns[time][i]);
         repeated += end - i - 1;
     }

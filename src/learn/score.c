@@ -229,7 +229,12 @@ static void run_arx(const clsi_recording *d, const arx *x, size_t at, size_t end
     size_t ny = d->ny;
     double *row = scratch + (end - at + ARX) * ny;
     for (size_t k = 0; k < ARX; k++)
-        memcpy(scratch + k * ny, d->y + (at - ARX + 1 + k) * ny, ny * sizeof *scratch);
+        for (size_t c = 0; c < ny; c++) { /* where a value is missing, the last one there was */
+            size_t from = at - ARX + 1 + k;
+            while (from > 0 && !isfinite(d->y[from * ny + c])) from--;
+            double y = d->y[from * ny + c];
+            scratch[k * ny + c] = isfinite(y) ? y : x->mean[c];
+        }
     for (size_t i = at + 1; i < end; i++) {
         double *y = scratch + (i - at + ARX - 1) * ny;
         arx_row(d, x, i, y, row);
@@ -506,8 +511,8 @@ static int is_better(const clsi_multiple *m, const cls_learn_report *report) {
     return bad ? 0 : good ? 1 : -1;
 }
 
-cls_status clsi_score(clsi_multiple *m, const double *theta, const double *before,
-                      cls_learn_report *report, clsi_text *notes, cls_error *error) {
+static cls_status score(clsi_multiple *m, const double *theta, const double *before,
+                        cls_learn_report *report, clsi_text *notes, cls_error *error) {
     size_t room = (m->data->n + 2 * ARX + 4) * m->ny + m->data->nu + 2;
     double *scratch = clsi_calloc(room, sizeof *scratch);
     error_sum *sums = clsi_calloc(5 * m->ny, sizeof *sums);
@@ -532,5 +537,22 @@ cls_status clsi_score(clsi_multiple *m, const double *theta, const double *befor
     free(x.a);
     free(scratch);
     free(sums);
+    return status;
+}
+
+cls_status clsi_score(clsi_multiple *m, const double *theta, const double *before,
+                      cls_learn_report *report, clsi_text *notes, cls_error *error) {
+    size_t n = m->data->n * m->data->ny;
+    double *kept = clsi_calloc(2 * n + 1, sizeof *kept);
+    unsigned char *wild = clsi_calloc(n + 1, 1);
+    cls_status status = kept && wild ? CLS_OK : clsi_no_memory(error);
+    if (status == CLS_OK) {
+        size_t alone = clsi_wild_hide(m->data, wild, kept + n, kept);
+        if (alone) clsi_wild_tell(alone, n, "not scored", notes);
+        status = score(m, theta, before, report, notes, error);
+        memcpy(m->data->y, kept, n * sizeof *kept);
+    }
+    free(wild);
+    free(kept);
     return status;
 }

@@ -6,7 +6,7 @@
  * all their constants are looked at in the time of one simulation; what is found is fitted to the data after
  * that.
  *
- * The search: from each of the best single terms on, the term that pays most is added, constants are moved to
+ * The search: from each of the best single terms and of the best pairs on, the term that pays most is added, constants are moved to
  * where they are best, terms that do not pay go, one is exchanged for another, until nothing pays. A price is
  * that of Bayes' criterion: log of the rows for a coefficient and for each constant, and what it costs to name
  * the term (terms.c). */
@@ -17,20 +17,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEGINNINGS = 6, ROUNDS = 12, SWEEPS = 3, PROBES = 12 };
+enum { BEGINNINGS = 6, PAIRS = 12, GROWN = 3, ANY = 3, ROUNDS = 12, SWEEPS = 3, PROBES = 12 };
 static const double COPY =
     1e-6; /* what is left of a column beside the others, squared, in units of itself */
+static const double MOST_PAIRS = 1e9; /* products that are made for pairs: less than a second */
 
 typedef struct search {
     const clsi_shapes *s;
     const clsi_shape_target *t;
-    double *grid;          /* (s->n, m) */
-    double *square;        /* (s->n) 0: not finite at the points */
-    cls_program **program; /* (s->n) of the first of each term's grid; NULL for the others */
-    double *in, *f;        /* (d + 2, n), (n) */
-    double *basis;         /* (CLSI_SHAPE_TERMS, m) orthonormal */
-    double *own;           /* (CLSI_SHAPE_TERMS, m) columns of the set that is worked on */
-    double *probe;         /* (m) */
+    double *grid;            /* (s->n, m) */
+    double *square;          /* (s->n) 0: not finite at the points */
+    cls_program **program;   /* (s->n) of the first of each term's grid; NULL for the others */
+    double *in, *f;          /* (d + 2, n), (n) */
+    double *basis;           /* (CLSI_SHAPE_TERMS, m) orthonormal */
+    double *own;             /* (CLSI_SHAPE_TERMS, m) columns of the set that is worked on */
+    double *probe;           /* (m) */
+    double *unit, *along;    /* (s->n, m) columns of length one; (s->n) their products with y */
+    double *tangent, *slope; /* the same of derivatives in a constant, beside the columns */
 } search;
 
 double clsi_shape_price(const clsi_shape *shape, double rows) {
@@ -56,6 +59,18 @@ static int make_column(search *k, const cls_program *program, const clsi_shape *
     return isfinite(clsi_vector_dot(k->t->m, a, a));
 }
 
+/* Are the values of the column that was made a sum of what the target holds? */
+static int is_held(const search *k) {
+    static const double BESIDE = 1e-4;
+    size_t n = k->t->n;
+    double all = clsi_vector_dot(n, k->f, k->f), left = all;
+    for (size_t v = 0; v < k->t->n_span; v++) {
+        double along = clsi_vector_dot(n, k->t->span + v * n, k->f);
+        left -= along * along;
+    }
+    return !k->t->span || left <= BESIDE * all;
+}
+
 static int same_term(const clsi_shape *a, const clsi_shape *b) {
     return a->name == b->name && a->plain == b->plain;
 }
@@ -77,7 +92,8 @@ static cls_status make_grid(search *k, cls_error *error) {
             last = k->program[i];
         }
         double *a = k->grid + i * k->t->m;
-        k->square[i] = make_column(k, last, shape, a) ? clsi_vector_dot(k->t->m, a, a) : 0;
+        int there = make_column(k, last, shape, a) && is_held(k);
+        k->square[i] = there ? clsi_vector_dot(k->t->m, a, a) : 0;
     }
     return CLS_OK;
 }
@@ -310,6 +326,132 @@ static size_t find_beginnings(const search *k, size_t *out) {
     return n;
 }
 
+static void remake(search *k, const clsi_shape_set *set) {
+    for (size_t i = 0; i < set->n; i++)
+        (void)make_column(k, program_of(k, &set->term[i]), &set->term[i], k->own + i * k->t->m);
+}
+
+/* Two terms of a law may each be next to nothing without the other: no single one is a way to them. */
+typedef struct beginning {
+    double gain;
+    size_t one, two; /* of the list */
+} beginning;
+
+static int same_pair(const search *k, const beginning *a, const beginning *b) {
+    const clsi_shape *l = k->s->list;
+    return (same_term(&l[a->one], &l[b->one]) && same_term(&l[a->two], &l[b->two])) ||
+           (same_term(&l[a->one], &l[b->two]) && same_term(&l[a->two], &l[b->one]));
+}
+
+/* Best first, no two terms twice. */
+static void insert_pair(const search *k, beginning *out, size_t *n, beginning pair) {
+    size_t at = 0, end = 0;
+    while (end < *n && !same_pair(k, &out[end], &pair)) end++;
+    if (end < *n && out[end].gain >= pair.gain) return;
+    while (at < end && out[at].gain >= pair.gain) at++;
+    if (at == PAIRS) return;
+    if (end == *n && *n < PAIRS) ++*n;
+    if (end == PAIRS) end--;
+    memmove(out + at + 1, out + at, (end - at) * sizeof *out);
+    out[at] = pair;
+}
+
+/* Columns of length one; of terms with one constant what is left of the derivative in it beside them. */
+static void make_units(search *k) {
+    static const double SMALL = 1e-4;
+    size_t m = k->t->m;
+    const cls_program *program = NULL;
+    for (size_t i = 0; i < k->s->n; i++) {
+        double *u = k->unit + i * m, *v = k->tangent + i * m, size = sqrt(k->square[i]);
+        clsi_shape shape = k->s->list[i];
+        if (k->program[i]) program = k->program[i];
+        for (size_t e = 0; e < m && size > 0; e++) u[e] = k->grid[i * m + e] / size;
+        k->along[i] = clsi_vector_dot(m, u, k->t->y);
+        if (shape.n_constants != 1 || !(size > 0)) continue;
+        shape.c[0] += SMALL * fmax(fabs(shape.c[0]), 1e-3 * (shape.high[0] - shape.low[0]));
+        if (!make_column(k, program, &shape, v)) continue;
+        clsi_vector_add(m, -1, k->grid + i * m, v);
+        double before = clsi_vector_dot(m, v, v);
+        clsi_vector_add(m, -clsi_vector_dot(m, u, v), u, v);
+        double rest = clsi_vector_dot(m, v, v), root = rest > COPY * before ? 1 / sqrt(rest) : 0;
+        for (size_t e = 0; e < m; e++) v[e] *= root;
+        k->slope[i] = clsi_vector_dot(m, v, k->t->y);
+    }
+}
+
+/* What columns i and j explain of the squares of y: (a^2 + b^2 - 2 a b c)/(1 - c^2) for columns of length one,
+ * a and b their products with y, c that of the two. */
+static double explained(const search *k, size_t i, size_t j) {
+    size_t m = k->t->m;
+    double a = k->along[i], b = k->along[j];
+    double c = clsi_vector_dot(m, k->unit + i * m, k->unit + j * m), rest = 1 - c * c;
+    return rest > COPY ? (a * a + b * b - 2 * a * b * c) / rest : -INFINITY;
+}
+
+/* The same with their derivatives beside them: a grid is coarse where the data are sharp, and the right term
+ * with a wrong constant looks worse than many wrong ones. */
+static double explained_nearby(const search *k, size_t i, size_t j) {
+    size_t m = k->t->m;
+    const double *u = k->unit + i * m, *v = k->tangent + i * m, *w = k->unit + j * m;
+    const double *x = k->tangent + j * m;
+    double a = k->along[i], b = k->slope[i], uw = clsi_vector_dot(m, u, w);
+    double vw = clsi_vector_dot(m, v, w), ux = clsi_vector_dot(m, u, x);
+    double vx = clsi_vector_dot(m, v, x);
+    double p = 1 - uw * uw - vw * vw, q = 1 - ux * ux - vx * vx, r = -uw * ux - vw * vx;
+    double s = k->along[j] - uw * a - vw * b, t = k->slope[j] - ux * a - vx * b;
+    double det = p * q - r * r;
+    if (!(p > COPY) || !(q > COPY) || !(det > COPY * p * q)) return -INFINITY;
+    return a * a + b * b + (q * s * s - 2 * r * s * t + p * t * t) / det;
+}
+
+/* The pairs of terms that explain most; `constants`: those with so many, at most one in each, which may be near
+ * those of the grid; ANY: all, on the grid. Where the list is long, one of the two is among the simplest. */
+static size_t find_pairs(search *k, size_t constants, beginning *out) {
+    size_t N = k->s->n, n = 0, simple = (size_t)(MOST_PAIRS / (double)(N * k->t->m + 1));
+    for (size_t i = 0; i < N; i++) {
+        const clsi_shape *one = &k->s->list[i], *two = k->s->list;
+        double own = clsi_shape_price(one, k->t->rows);
+        if (!(k->square[i] > 0) || (constants < ANY && one->n_constants > 1)) continue;
+        for (size_t j = 0; j < i && j < simple; j++, two++) {
+            if (!(k->square[j] > 0)) continue;
+            if (constants < ANY &&
+                (two->n_constants > 1 || one->n_constants + two->n_constants != constants))
+                continue;
+            double gain = (constants < ANY ? explained_nearby(k, i, j) : explained(k, i, j)) - own;
+            if (!(gain > -INFINITY) || (n == PAIRS && !(gain > out[n - 1].gain))) continue;
+            gain -= clsi_shape_price(two, k->t->rows);
+            if (n == PAIRS && !(gain > out[n - 1].gain)) continue;
+            insert_pair(k, out, &n, (beginning){gain, i, j});
+        }
+    }
+    return n;
+}
+
+/* Pairs with their constants where they are best: the best ones grow. */
+static void grow_pairs(search *k, size_t constants, clsi_shape_set *out, size_t *n) {
+    beginning pair[PAIRS];
+    clsi_shape_set set[PAIRS];
+    size_t count = find_pairs(k, constants, pair);
+    for (size_t i = 0; i < count; i++) {
+        set[i] = (clsi_shape_set){0};
+        put(k, &set[i], 0, pair[i].one);
+        put(k, &set[i], 1, pair[i].two);
+        move_constants(k, &set[i]);
+        set[i].cost = cost_of(k, &set[i]);
+    }
+    for (size_t grown = 0; grown < GROWN && grown < count; grown++) {
+        size_t best = 0;
+        for (size_t i = 1; i < count; i++)
+            if (set[i].cost < set[best].cost) best = i;
+        if (!(set[best].cost < INFINITY)) return;
+        clsi_shape_set one = set[best];
+        set[best].cost = INFINITY;
+        remake(k, &one);
+        grow(k, &one);
+        insert(out, n, &one);
+    }
+}
+
 /* Coefficients by the normal equations of orthonormal columns, backwards. */
 static void solve(search *k, clsi_shape_set *set) {
     size_t m = k->t->m, n;
@@ -324,23 +466,22 @@ static void solve(search *k, clsi_shape_set *set) {
     }
 }
 
-static void remake(search *k, const clsi_shape_set *set) {
-    for (size_t i = 0; i < set->n; i++)
-        (void)make_column(k, program_of(k, &set->term[i]), &set->term[i], k->own + i * k->t->m);
-}
-
 cls_status clsi_shapes_search(const clsi_shapes *s, const clsi_shape_target *t, clsi_shape_set *out,
                               size_t *n, cls_error *error) {
     search k = {.s = s, .t = t};
     size_t m = t->m, begin[BEGINNINGS];
     *n = 0;
-    k.grid = clsi_calloc(s->n * (m + 1) + 1, sizeof *k.grid);
+    k.grid = clsi_calloc(s->n * (3 * m + 3) + 1, sizeof *k.grid);
     k.program = clsi_calloc(s->n + 1, sizeof *k.program);
     k.in = clsi_calloc((s->d + CLSI_SHAPE_CONSTANTS + 1) * t->n + 1, sizeof *k.in);
     k.basis = clsi_calloc((2 * CLSI_SHAPE_TERMS + 1) * m + 1, sizeof *k.basis);
     cls_status status = k.grid && k.program && k.in && k.basis ? CLS_OK : clsi_no_memory(error);
     if (status == CLS_OK) {
         k.square = k.grid + s->n * m;
+        k.along = k.square + s->n;
+        k.slope = k.along + s->n;
+        k.unit = k.slope + s->n;
+        k.tangent = k.unit + s->n * m;
         k.f = k.in + (s->d + CLSI_SHAPE_CONSTANTS) * t->n;
         k.own = k.basis + CLSI_SHAPE_TERMS * m;
         k.probe = k.own + CLSI_SHAPE_TERMS * m;
@@ -354,6 +495,10 @@ cls_status clsi_shapes_search(const clsi_shapes *s, const clsi_shape_target *t, 
         put(&k, &set, 0, begin[b]);
         grow(&k, &set);
         insert(out, n, &set);
+    }
+    if (status == CLS_OK) {
+        make_units(&k);
+        for (size_t constants = 0; constants <= ANY; constants++) grow_pairs(&k, constants, out, n);
     }
     for (size_t i = 0; i < *n; i++) {
         remake(&k, &out[i]);

@@ -22,27 +22,31 @@ typedef struct family {
     unit c, d;
     int even;             /* in x */
     int positive, growth; /* x is positive; may be a factor beside another one of these */
+    int squared;          /* x is the square of a distance: what others are in x^2 */
 } family;
 
 static const family families[] = {
-    {"x", NONE, NONE, 0, 0, 0},
-    {"x^2", NONE, NONE, 1, 0, 0},
-    {"exp(c*x)", SIGNED_RATE, NONE, 0, 0, 1},
-    {"x^c", POWER, NONE, 0, 1, 1},
-    {"x/(c + x)", ABOVE, NONE, 0, 0, 0},
-    {"1/(c + x)", ABOVE, NONE, 0, 0, 0},
-    {"log(c + x)", ABOVE, NONE, 0, 0, 0},
-    {"exp(c/x)", INVERSE, NONE, 0, 1, 0},
-    {"cos(c*x)", RATE, NONE, 0, 0, 0},
-    {"sin(c*x)", RATE, NONE, 0, 0, 0},
-    {"tanh(c*x)", RATE, NONE, 0, 0, 0},
-    {"exp(-c*x^2)", SQUARE_RATE, NONE, 1, 0, 0},
-    {"1/(c + x^2)", SQUARE, NONE, 1, 0, 0},
-    {"1/sqrt(c + x^2)", SQUARE, NONE, 1, 0, 0},
-    {"sqrt(c + x^2)", SQUARE, NONE, 1, 0, 0},
-    {"log(c + x^2)", SQUARE, NONE, 1, 0, 0},
-    {"(c + x^2)^d", SQUARE, POWER, 1, 0, 0},
-    {"tanh(d*(x - c))", PLACE, RATE, 0, 0, 0},
+    {"x", NONE, NONE, 0, 0, 0, 0},
+    {"x^2", NONE, NONE, 1, 0, 0, 0},
+    {"exp(c*x)", SIGNED_RATE, NONE, 0, 0, 1, 0},
+    {"x^c", POWER, NONE, 0, 1, 1, 0},
+    {"x/(c + x)", ABOVE, NONE, 0, 0, 0, 0},
+    {"1/(c + x)", ABOVE, NONE, 0, 0, 0, 0},
+    {"log(c + x)", ABOVE, NONE, 0, 0, 0, 0},
+    {"exp(c/x)", INVERSE, NONE, 0, 1, 0, 0},
+    {"cos(c*x)", RATE, NONE, 0, 0, 0, 0},
+    {"sin(c*x)", RATE, NONE, 0, 0, 0, 0},
+    {"tanh(c*x)", RATE, NONE, 0, 0, 0, 0},
+    {"exp(-c*x^2)", SQUARE_RATE, NONE, 1, 0, 0, 0},
+    {"1/(c + x^2)", SQUARE, NONE, 1, 0, 0, 0},
+    {"1/sqrt(c + x^2)", SQUARE, NONE, 1, 0, 0, 0},
+    {"sqrt(c + x^2)", SQUARE, NONE, 1, 0, 0, 0},
+    {"log(c + x^2)", SQUARE, NONE, 1, 0, 0, 0},
+    {"(c + x^2)^d", SQUARE, POWER, 1, 0, 0, 0},
+    {"tanh(d*(x - c))", PLACE, RATE, 0, 0, 0, 0},
+    {"1/sqrt(c + x)", ABOVE, NONE, 0, 0, 0, 1},
+    {"sqrt(c + x)", ABOVE, NONE, 0, 0, 0, 1},
+    {"(c + x)^d", ABOVE, POWER, 0, 0, 0, 1},
 };
 enum { FAMILIES = sizeof families / sizeof *families, FIRST = 2, MOST_BASES = 12, MOST_GRID = 16 };
 
@@ -92,6 +96,7 @@ static int fits(const family *f, const clsi_shape_base *b) {
     static const double LITTLE = 0.1;
     if (b->moving && !f->even) return 0;
     if (f->positive && !b->positive) return 0;
+    if (b->squared ? f->even : f->squared) return 0; /* of x^2 on a line, of r^2 in the plane */
     return f->c != ABOVE || b->low > -LITTLE * (b->high - b->low); /* fractions are of amounts */
 }
 
@@ -177,11 +182,11 @@ static void set_range(const clsi_shapes *s, clsi_shape_base *b, size_t n, const 
     cls_program_free(&program);
 }
 
-static cls_status add_base(clsi_shapes *s, const cls_scope *scope, clsi_text *text, int moving,
-                           int positive, size_t n, const double *x, cls_error *error) {
+static cls_status add_base(clsi_shapes *s, const cls_scope *scope, clsi_text *text,
+                           clsi_shape_base what, size_t n, const double *x, cls_error *error) {
     clsi_shape_base *b = &s->base[s->n_bases];
-    *b = (clsi_shape_base){.text = clsi_text_take(text), .moving = moving, .positive = positive};
-    if (!b->text) return clsi_no_memory(error);
+    *b = what;
+    if (!(b->text = clsi_text_take(text))) return clsi_no_memory(error);
     s->n_bases++;
     cls_status status = cls_parse(s->g, b->text, scope, NULL, 1, 1, &b->node, error);
     if (status == CLS_OK) set_range(s, b, n, x);
@@ -196,7 +201,8 @@ static cls_status add_bases(clsi_shapes *s, const cls_scope *scope, size_t n_var
     size_t n_places = 0;
     for (size_t i = 0; i < n_variables && status == CLS_OK; i++) {
         clsi_text_append(&text, v[i].name);
-        status = add_base(s, scope, &text, v[i].kind == CLSI_LAW_MOVING, v[i].low > 0, n, x, error);
+        clsi_shape_base what = {.moving = v[i].kind == CLSI_LAW_MOVING, .positive = v[i].low > 0};
+        status = add_base(s, scope, &text, what, n, x, error);
         if (v[i].kind == CLSI_LAW_PLACE)
             clsi_text_printf(&sum, "%s%s^2", n_places++ ? " + " : "", v[i].name);
     }
@@ -206,10 +212,11 @@ static cls_status add_bases(clsi_shapes *s, const cls_scope *scope, size_t n_var
                 s->n_bases + 1 >= MOST_BASES)
                 continue;
             clsi_text_printf(&text, "%s - %s", v[i].name, v[j].name);
-            status = add_base(s, scope, &text, 0, 0, n, x, error);
+            status = add_base(s, scope, &text, (clsi_shape_base){0}, n, x, error);
         }
     if (status == CLS_OK && (n_places == 2 || n_places == 3) && s->n_bases < MOST_BASES)
-        status = add_base(s, scope, &sum, 0, 1, n, x, error);
+        status =
+            add_base(s, scope, &sum, (clsi_shape_base){.positive = 1, .squared = 1}, n, x, error);
     clsi_text_clear(&sum);
     clsi_text_clear(&text);
     return status;

@@ -34,7 +34,7 @@ typedef struct clsi_shape {
 typedef struct clsi_shape_base {
     char *text;
     cls_node node;
-    int moving, positive;
+    int moving, positive, squared;
     double low, high; /* at the points that count */
 } clsi_shape_base;
 
@@ -84,6 +84,9 @@ typedef struct clsi_shape_target {
     double *y;   /* (m) */
     double *x;   /* (n, d) inputs of the part as they are */
     double rows; /* of the data, for prices */
+    size_t n_span;
+    double *
+        span; /* (n_span, n) orthonormal: functions that are no sums of these are left out; NULL: none is */
 } clsi_shape_target;
 
 /* A part that is such a sum, while it is fitted. */

@@ -104,6 +104,8 @@ static double choices(size_t n, size_t k) {
     return product;
 }
 
+enum { WIDEST = 30 }; /* a degree that points which lie unevenly still tell */
+
 /* Terms of a degree in d inputs, `even` of which come in pairs (0: none). */
 static double count_terms(size_t d, size_t even, size_t degree) {
     if (!even) return choices(degree, d);
@@ -191,6 +193,10 @@ cls_status clsi_choose_field(clsi_unknowns *us, clsi_unknown *u, cls_error *erro
         int degree = auto_degree(l->d, u->even ? u->even_count : 0, formula, has_couplings(us),
                                  clsi_group_end(us, at) > at + 1, us->choices.halved);
         size_t first = 0, apart = clsi_split_inputs(us, u, &first);
+        while (us->choices.wide && degree < WIDEST &&
+               count_terms(l->d, u->even ? u->even_count : 0, (size_t)degree + 1) <=
+                   (double)us->choices.wide)
+            degree++;
         us->split += apart > 0;
         if (apart && us->choices.isotropic == 2) /* |p|^2 is one input: a mass */
             snprintf(chosen, sizeof chosen, "chebyshev(%d, split %zu %zu 1)",

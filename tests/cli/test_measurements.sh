@@ -772,6 +772,14 @@ END
     run "$CLAUSIUS" new turn --from turn.csv # a cosine takes radians
     expect_in_file '^coordinate  angle \[rad\] angle' turn.clausius
     expect_in_file '^start angle = 1\.5707963' turn.clausius
+    printf 'run,time,x,v.x,C,v.C\n1,0,1,0,2,1\n1,1,0.9,-0.2,2,1.1\n2,0,0.5,0.1,3,1\n2,1,0.4,0,3,2\n' >two.csv
+    run "$CLAUSIUS" new two.clausius --from two.csv # motions have numbers, and velocities our names
+    expect_ok
+    expect_in_file '^data trajectory = "run"' two.clausius
+    expect_in_file '^coordinate  x ' two.clausius
+    expect_in_file '^# column v.x is the velocity of x' two.clausius
+    expect_in_file '^data v.C_2 = "v.C"' two.clausius
+    [[ $(grep -c '^coordinate' two.clausius) == 2 ]] || fail 'a velocity or the number of a motion became a coordinate'
     printf 'time,a\n0,1\n1,1\n' >still.csv
     run "$CLAUSIUS" new still --from still.csv
     expect_exit 3
@@ -780,6 +788,28 @@ END
     run "$CLAUSIUS" learn log.csv
     expect_exit 2
     expect_stderr 'clausius new NAME --from DATA'
+}
+
+# One value in twenty is nonsense: the scores are of the others, and the linear model begins with what there is.
+test_values_that_stand_alone_are_not_scored() {
+    cat >well.clausius <<'END'
+system "two wells"
+coordinate x
+temperature T
+part V = x^4/4 - x^2/2
+thermal lagrangian v.x^2/2 - V + 1000*T*(log(T/300) - 1)
+friction F on T: x <- -0.1*v.x
+start x = 1, v.x = 0, T = 300
+END
+    run "$CLAUSIUS" simulate well.clausius --samples 8 --seed 3 --sample 'x~U(-1.5,1.5), v.x~U(-0.8,0.8)' --h 0.1 --steps 100 --quiet -o exact.csv
+    expect_ok
+    grep -v '^#' exact.csv | awk -F, -v OFS=, 'BEGIN { srand(4) } function noise() { s = 0; for (i = 0; i < 12; i++) s += rand(); return s - 6 }
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; print "trajectory", "time", "x", "v.x"; next }
+        { print $(at["trajectory"]), $(at["time"]), $(at["x"]) + 0.01*noise() + (rand() < 0.05)*2*noise(), $(at["v.x"]) + 0.01*noise() + (rand() < 0.05)*2*noise() }' >wild.csv
+    run "$CLAUSIUS" learn well.clausius wild.csv --unknown V,F -o well.safetensors --json
+    expect_ok
+    expect_json 'd["test"]["better"] and "stand alone, far from the rows beside them" in d["report"]["notes"]'
+    expect_json 'all(c["run"] < 0.1 and c["run_arx"] < 5 for c in d["report"]["channels"])'
 }
 
 # What short windows cannot tell (a leak to the room) is found by longer ones, whatever it wandered to.

@@ -54,25 +54,27 @@ static void derivatives_in_constants_are_differences(void **unused) {
     cls_graph_free(&g);
 }
 
-/* Learns r of data made by `text` with so much noise on s; the report's notes, the caller's. */
-static char *learn_r(const char *text, double noise) {
-    static const range box[] = {{"s", 0.5, 3}};
-    static const char *const parts[] = {"r"};
+/* Learns `part` of data made by `text` from starts in the box, with noise on these states; the report's notes, the
+ * caller's. */
+static char *learn_part(const char *text, const char *part, size_t n, const range *box,
+                        double noise, size_t motions, size_t rows) {
     cls_error e;
     cls_system *s;
     if (cls_system_parse(text, "made", NULL, &s, &e)) fail_msg("%s", e.message);
-    cls_table *t = make_data(s, 1, box, 12, 50, 0.1, 3);
+    cls_table *t = make_data(s, n, box, motions, rows, 0.1, 3);
     const cls_table *table = t;
     const char *name = "made here";
     cls_random random;
     cls_random_seed(&random, 5);
-    double *z = (double *)cls_table_column(t, (size_t)cls_table_find(t, "s"));
-    for (size_t i = 0; i < cls_table_rows(t); i++) z[i] += noise * cls_random_normal(&random);
+    for (size_t k = 0; k < n; k++) {
+        double *z = (double *)cls_table_column(t, (size_t)cls_table_find(t, box[k].name));
+        for (size_t i = 0; i < cls_table_rows(t); i++) z[i] += noise * cls_random_normal(&random);
+    }
     cls_learn_options o = cls_learn_defaults();
     cls_learn_info info;
     cls_model *m;
     o.n_unknown = 1;
-    o.unknown = parts;
+    o.unknown = &part;
     if (cls_learn(s, NULL, 1, &table, &name, &o, &m, &info, &e)) fail_msg("%s", e.message);
     assert_non_null(info.report);
     char *notes = strdup(info.report->notes);
@@ -82,6 +84,11 @@ static char *learn_r(const char *text, double noise) {
     cls_table_free(&t);
     cls_system_free(&s);
     return notes;
+}
+
+static char *learn_r(const char *text, double noise) {
+    static const range box[] = {{"s", 0.5, 3}};
+    return learn_part(text, "r", 1, box, noise, 12, 50);
 }
 
 /* The form, its constant within three of the errors that are told, and these no larger than a tenth. */
@@ -107,11 +114,53 @@ static void a_plain_law_stays_plain(void **unused) {
     free(notes);
 }
 
+/* Where notes tell a constant of the part near `value`: within four of the errors that are told. */
+static int tells_constant(const char *notes, double value) {
+    double c, error;
+    for (const char *at = notes; (at = strstr(at, "the constant ")); at++) {
+        const char *sign = strstr(at, "+- ");
+        if (sscanf(at, "the constant %lf", &c) == 1 && sign &&
+            sscanf(sign, "+- %lf", &error) == 1 && fabs(c - value) < 4 * error)
+            return 1;
+    }
+    return 0;
+}
+
+/* Each of the two is next to nothing without the other: no search that adds one at a time came there. */
+static void two_terms_that_need_each_other_are_found(void **unused) {
+    static const range box[] = {{"q", 0.8, 1.6}, {"p.q", -0.3, 0.3}};
+    (void)unused;
+    char *notes =
+        learn_part("coordinate q in (0, 20)\npart V = q^-4 - 2*q^-2\n"
+                   "hamiltonian H = p.q^2/2 + V + q^2/4\nstart q = 1, p.q = 0\nstep 0.1\n",
+                   "V", 2, box, 0.002, 20, 60);
+    assert_non_null(strstr(notes, "2 terms in the place of"));
+    assert_true(tells_constant(notes, -2) && tells_constant(notes, -4));
+    free(notes);
+}
+
+/* A deep well in the plane, which no polynomial follows for long: the shortest windows show what turning does
+ * not change. */
+static void a_softened_center_is_found(void **unused) {
+    static const range box[] = {
+        {"x", 0.5, 1.2}, {"y", -0.5, 0.5}, {"p.x", -0.4, 0.4}, {"p.y", 0.3, 0.9}};
+    (void)unused;
+    char *notes = learn_part("coordinate x, y\npart V = -1/sqrt(0.2 + x^2 + y^2)\n"
+                             "hamiltonian H = (p.x^2 + p.y^2)/2 + V\n"
+                             "start x = 1, y = 0, p.x = 0, p.y = 0.7\nstep 0.1\n",
+                             "V", 4, box, 0.005, 20, 80);
+    assert_non_null(strstr(notes, "1/sqrt(x^2 + y^2 + 0.2"));
+    assert_true(tells_constant(notes, 0.2));
+    free(notes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(derivatives_in_constants_are_differences),
         cmocka_unit_test(a_saturation_is_found_with_its_constant),
         cmocka_unit_test(a_plain_law_stays_plain),
+        cmocka_unit_test(two_terms_that_need_each_other_are_found),
+        cmocka_unit_test(a_softened_center_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
