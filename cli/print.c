@@ -97,8 +97,10 @@ cls_status cli_grid_end(cli_grid *g, FILE *to, cls_error *error) {
 void cli_format(double value, char out[32]) {
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(out, 32, "%.*g", digits, value);
-        if (strtod(out, NULL) == value) return;
+        if (strtod(out, NULL) == value) break;
     }
+    char *comma = strchr(out, ','); /* of a locale that somebody else has set */
+    if (comma) *comma = '.';
 }
 
 json_t *cli_json_real(double value) {
