@@ -71,10 +71,13 @@ static cls_status member_text(const bands *b, uint64_t number, char **text, cls_
     if (!status) {
         if (given && *given) fputs(given, out);
         for (size_t i = 0; i < n; i++) {
+            char digits[32];
             int own = 0;
             for (size_t k = 0; k < job->motion.set.list.n; k++)
                 own |= !strcmp(job->motion.set.list.names[k], names[i]);
-            if (!own) fprintf(out, "%s%s=%.17g", ftell(out) ? ", " : "", names[i], values[i]);
+            if (own) continue;
+            cli_format(values[i], digits);
+            fprintf(out, "%s%s=%s", ftell(out) ? ", " : "", names[i], digits);
         }
     }
     int whole = out && !ferror(out);

@@ -179,7 +179,7 @@ cls_status cli_print_json(json_t *object, cls_error *error);
 /* ---- long work ---- */
 
 /* From now on SIGINT, SIGTERM, SIGHUP (a terminal that is gone) and SIGXCPU only set a flag. A second one ends the program, and so does one that no
- * loop asks for within ten seconds. */
+ * loop asks for within ten seconds; within one before the first has asked. */
 void cli_catch_signals(void);
 int cli_interrupted(void);
 double cli_seconds(void); /* monotonic clock */

@@ -97,8 +97,10 @@ cls_status cli_grid_end(cli_grid *g, FILE *to, cls_error *error) {
 void cli_format(double value, char out[32]) {
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(out, 32, "%.*g", digits, value);
-        if (strtod(out, NULL) == value) return;
+        if (strtod(out, NULL) == value) break;
     }
+    char *comma = strchr(out, ','); /* of a locale that somebody else has set */
+    if (comma) *comma = '.';
 }
 
 json_t *cli_json_real(double value) {
@@ -157,17 +159,17 @@ int cli_is_first(void) {
 
 /* ---- long work ---- */
 
-static volatile sig_atomic_t interrupted; /* the one thing a signal handler can reach */
+static volatile sig_atomic_t interrupted, asked; /* what a signal handler can reach */
 
 enum { UNHEARD = 10 }; /* seconds, many times what any loop takes until it asks */
 
+/* Before anybody has asked a system is being built, and nothing is written yet. */
 static void on_signal(int number) {
     interrupted = number;
-    alarm(UNHEARD);
+    alarm(asked ? UNHEARD : 1);
 }
 
-/* Nobody asked: a large system is being built, and nothing is written yet. As without a handler, which is
- * gone by now (SA_RESETHAND). */
+/* Nobody asked. As without a handler, which is gone by now (SA_RESETHAND). */
 static void on_alarm(int number) {
     (void)number;
     raise(interrupted);
@@ -189,6 +191,7 @@ void cli_catch_signals(void) {
 }
 
 int cli_interrupted(void) {
+    asked = 1;
     if (interrupted) alarm(0);
     return interrupted != 0;
 }

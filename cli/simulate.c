@@ -181,6 +181,7 @@ cls_status cli_job_open_with(const cli_job *job, uint64_t rows, size_t n_columns
     size_t n = 0;
     cls_status status = set ? CLS_OK : cli_no_memory(error);
     *out = NULL;
+    (void)cli_interrupted(); /* from now on there is a file to take back */
     cli_format(job->options.h, h);
 #define NOTE(key, value) (keys[n] = (key), values[n] = (value), n++)
     NOTE("system", job->a->words[0]);
@@ -292,15 +293,25 @@ static json_t *alternation_json(const cls_system *s, const cls_simulate_info *i,
                      "h", h > 0 ? cli_json_real(h) : json_null());
 }
 
+/* A stage backwards makes what decays at the rate 3.04/h grow (docs/schemes.md): whether a smaller h is
+ * better is chance as long as there are faster decays. */
 static void print_alternation(const cls_system *s, const cls_simulate_info *i, double h) {
-    char advice[64] = "take a smaller h";
+    char advice[160] = "take a smaller h";
     if (!i->alternations) return;
-    if (h > 0) snprintf(advice, sizeof advice, "take h <= %.1g", h);
+    if (!strcmp(i->scheme, "discrete-gradient-4"))
+        snprintf(
+            advice, sizeof advice,
+            "one of the five stages goes backwards, and what decays at about %.2g per unit of time "
+            "grows in it: take discrete-gradient",
+            3.04 / i->h);
+    else if (h > 0)
+        snprintf(advice, sizeof advice, "take h <= %.1g", h);
     cli_notice(
-        "%s goes to and fro, by %.3g over %llu steps on end: the step %g is far above the "
-        "time in which it settles (or swings); the laws hold, the path is not the system's: %s",
+        "%s goes to and fro, by %.3g over %llu steps on end: the step %g is far above the time "
+        "in which it settles (or swings); %s, the path is not the system's: %s",
         cls_system_state_name(s, i->alternating), i->alternation,
-        (unsigned long long)i->alternations, i->h, advice);
+        (unsigned long long)i->alternations, i->h,
+        i->entropy_falls ? "the energy holds" : "the laws hold", advice);
 }
 
 static cls_status print_json(const cls_system *s, const cls_simulate_info *i, const double *row,

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static size_t allocations;
+static volatile size_t allocations; /* else the compiler believes that malloc leaves it as it was */
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define COUNTS_ALLOCATIONS 1

@@ -74,6 +74,16 @@ void ephs_close(ephs_truth *t) {
 
 /* ---- learning ---- */
 
+static int stop(void *context) {
+    (void)context;
+    return cli_interrupted();
+}
+
+static int stop_at(void *context, const cls_learn_progress *p) {
+    (void)p;
+    return stop(context);
+}
+
 cls_status ephs_learn(const ephs_truth *t, const ephs_way *way, ephs_model *out, cls_error *error) {
     cls_system *s = NULL;
     cls_learn_options o = cls_learn_defaults();
@@ -82,11 +92,13 @@ cls_status ephs_learn(const ephs_truth *t, const ephs_way *way, ephs_model *out,
     o.loss = way->loss;
     o.max_iterations = way->iterations;
     o.validate = 0;
+    o.interrupted = stop;
+    o.progress = stop_at;
     cls_status status = cls_system_parse(way->text, way->row, NULL, &s, error);
     if (!status)
         status = cls_learn(s, NULL, 1, (const cls_table *const *)&t->data, &name, &o, &out->model,
                            &out->info, error);
-    if (!status && way->polish) {
+    if (!status && way->polish && !cli_interrupted()) {
         cls_model *first = out->model;
         o.from = first;
         o.optimizer = "lm";
@@ -95,6 +107,8 @@ cls_status ephs_learn(const ephs_truth *t, const ephs_way *way, ephs_model *out,
                            &out->info, error);
         cls_model_free(&first);
     }
+    if (!status && cli_interrupted())
+        status = cli_fail(error, CLS_INTERRUPTED, "interrupted while learning");
     if (status && status != CLS_INTERRUPTED) (void)cli_prefix(error, "%s", way->row);
     cls_system_free(&s);
     return status;

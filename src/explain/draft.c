@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_COLUMNS = 500 }; /* what a person can look at line by line, and more */
+
 typedef enum role {
     COORDINATE,
     ANGLE,
@@ -138,7 +140,7 @@ static column *nth(const draft *d, role a, role b, size_t k) {
 
 static size_t count(const draft *d, role a, role b) {
     size_t k = 0;
-    while (nth(d, a, b, k)) k++;
+    for (size_t i = 0; i < d->n; i++) k += d->c[i].role == a || d->c[i].role == b;
     return k;
 }
 
@@ -212,9 +214,15 @@ static void check_ambient(draft *d) {
 }
 
 static cls_status find_columns(draft *d, const cls_table *t, cls_error *error) {
+    d->n = cls_table_columns(t);
+    if (d->n > MOST_COLUMNS)
+        return clsi_fail(
+            error, CLS_DATA,
+            "%s has %zu columns; a draft is made of at most %d: keep those that belong "
+            "together in a file of their own",
+            d->from, d->n, MOST_COLUMNS);
     cls_time_facts times;
     cls_status status = cls_table_inspect_time(t, &times, error);
-    d->n = cls_table_columns(t);
     d->c = clsi_calloc(d->n + 1, sizeof *d->c);
     if (!d->c) return clsi_no_memory(error);
     for (size_t i = 0; !status && i < d->n; i++) {
@@ -594,7 +602,10 @@ cls_status cls_draft(const cls_table *t, const char *name, const char *from, con
     draft d = {.from = from, .next = next, .f = &f};
     cls_system *s = NULL;
     cls_error inner = {0};
+    unsigned long before = clsi_failures();
     cls_status status = find_columns(&d, t, error);
+    status =
+        clsi_failed_since(before, status, error); /* units that cannot be converted are no units */
     if (!status) write_text(&d, name);
     if (!status && !(*text = clsi_text_take(&f))) status = clsi_no_memory(error);
     if (!status && (status = cls_system_parse(*text, "draft", NULL, &s, &inner)) != CLS_OK) {

@@ -103,7 +103,7 @@ cls_status clsi_graph_copy(const cls_graph *g, cls_graph **out, cls_error *error
     if (!c) return clsi_no_memory(error);
     c->n_names = c->n_fields = 0; /* what is owned is counted when it is there */
     c->nodes = copied(g->nodes, g->n, sizeof *g->nodes, &ok);
-    c->table = copied(g->table, g->table_size, SLOT, &ok);
+    c->table = g->table ? copied(g->table, g->table_size, SLOT, &ok) : NULL;
     c->name_table = copied(g->name_table, g->name_slots, sizeof *g->name_table, &ok);
     c->points = copied(g->points, g->n_points, sizeof *g->points, &ok);
     c->point_nodes = copied(g->point_nodes, g->n_point_nodes, sizeof *g->point_nodes, &ok);
@@ -147,8 +147,8 @@ cls_status clsi_graph_no_memory(const cls_graph *g) {
     return CLS_MEMORY;
 }
 
-static int grow_table(cls_graph *g) {
-    size_t size = g->table_size * 2;
+/* A table of `size` places for the nodes that are there. */
+static int fill_table(cls_graph *g, size_t size) {
     uint32_t *table = clsi_calloc(size, SLOT);
     if (!table) return 0;
     for (size_t k = 0; k < g->n; k++) {
@@ -164,7 +164,14 @@ static int grow_table(cls_graph *g) {
     return 1;
 }
 
+void clsi_graph_pack(cls_graph *g) {
+    free(g->table);
+    g->table = NULL;
+}
+
 cls_node clsi_intern(cls_graph *g, const clsi_node *key) {
+    if (!g->table && !fill_table(g, g->table_size))
+        return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
     search at = search_for(key);
     size_t mask = g->table_size - 1, slot = next_slot(&at) & mask;
     uint8_t *tag = tags(g->table, g->table_size);
@@ -186,7 +193,7 @@ cls_node clsi_intern(cls_graph *g, const clsi_node *key) {
     g->table[slot] = (uint32_t)g->n + 1;
     tag[slot] = at.tag;
     g->n++;
-    if (g->n * 2 > g->table_size && !grow_table(g))
+    if (g->n > g->table_size / 8 * 5 && !fill_table(g, g->table_size * 2))
         return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
     return (cls_node)(g->n - 1);
 }

@@ -73,6 +73,9 @@ static inline cls_node clsi_block(const cls_graph *g, size_t k) {
 }
 /* A graph with the same nodes under the same numbers, to build on where the other is const. */
 cls_status clsi_graph_copy(const cls_graph *g, cls_graph **out, cls_error *error);
+/* Gives back the table that nodes are looked up in, a good part of a large graph's memory; it is made again
+ * when something is built. */
+void clsi_graph_pack(cls_graph *g);
 const cls_graph_limits *clsi_graph_limits(const cls_graph *g);
 /* Records a failure (the first one stays) and returns CLS_NO_NODE. */
 cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text);
@@ -113,6 +116,17 @@ uint32_t clsi_cone_at(const clsi_cone *c, cls_node a);
 /* active[k] = 1 (n bytes, zeroed by the caller) for members that contain one of the symbols. */
 void clsi_cone_active(const cls_graph *g, const clsi_cone *c, size_t n, const cls_node *symbols,
                       unsigned char *active);
+/* Work on formulas of equal shape, done once and mapped over their nodes (repeats.c). Marks: members that have
+ * a part of their own in the work (the symbols differentiated by), in an order that the work follows; what
+ * else it depends on must be the same for all formulas that one clsi_repeats is asked about. find: 1 when
+ * a formula of this shape was kept, and then its results, at most as many as the work gives; else the
+ * caller does the work and may keep its results, before anything else is asked. NULL: never found. */
+typedef struct clsi_repeats clsi_repeats;
+clsi_repeats *clsi_repeats_create(cls_graph *g); /* NULL: no memory, and no harm */
+void clsi_repeats_free(clsi_repeats **repeats);
+int clsi_repeats_find(clsi_repeats *r, const clsi_cone *cone, size_t n_marks, const cls_node *marks,
+                      size_t *n_out, cls_node *out);
+void clsi_repeats_keep(clsi_repeats *r, size_t n_out, const cls_node *out);
 /* The number of nodes that `a` contains; without constants and symbols. */
 size_t clsi_expression_length(const cls_graph *g, cls_node a);
 /* The number of nodes that `a` contains. */

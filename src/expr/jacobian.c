@@ -20,6 +20,7 @@ typedef struct finder {
     size_t n, size; /* symbols; nodes, which is also the number of the root above all results */
     unsigned char *reach, *active;
     uint32_t *above;        /* (size) dominator */
+    uint32_t *depth, *jump; /* (size + 1) of the tree of dominators: place_below */
     uint32_t *count;        /* (size + 1) nodes of the subtree */
     uint32_t *first, *next; /* (size + 1) where the subtree begins in `order`; where it is filled */
     uint32_t *order;        /* (size + 1) nodes, subtrees in one piece */
@@ -27,12 +28,27 @@ typedef struct finder {
     unsigned char *is_symbol; /* (size) */
 } finder;
 
-static uint32_t common(const uint32_t *above, uint32_t a, uint32_t b) {
+/* Below its dominator: how deep, and a node far above, so that the way to any node above takes the logarithm
+ * of the depth (skew-binary numbers). Sums of 1e5 terms are chains as deep. */
+static void place_below(finder *f, uint32_t k) {
+    uint32_t p = f->above[k], far = f->jump[p];
+    f->depth[k] = f->depth[p] + 1;
+    f->jump[k] =
+        f->depth[p] - f->depth[far] == f->depth[far] - f->depth[f->jump[far]] ? f->jump[far] : p;
+}
+
+/* The lowest node above both, or one of them. */
+static uint32_t common(const finder *f, uint32_t a, uint32_t b) {
+    if (f->depth[a] < f->depth[b]) {
+        uint32_t swapped = a;
+        a = b, b = swapped;
+    }
+    while (f->depth[a] > f->depth[b])
+        a = f->depth[f->jump[a]] >= f->depth[b] ? f->jump[a] : f->above[a];
     while (a != b) {
-        if (a < b)
-            a = above[a];
-        else
-            b = above[b];
+        int far = f->jump[a] != f->jump[b];
+        a = far ? f->jump[a] : f->above[a];
+        b = far ? f->jump[b] : f->above[b];
     }
     return a;
 }
@@ -42,12 +58,15 @@ static void find_dominators(finder *f, size_t count, const cls_node *nodes) {
     for (size_t k = 0; k < f->size; k++) f->above[k] = UINT32_MAX;
     for (size_t i = 0; i < count; i++)
         if (nodes[i] != CLS_NO_NODE) f->above[nodes[i]] = (uint32_t)f->size;
+    f->jump[f->size] = (uint32_t)f->size;
+    f->depth[f->size] = 0;
     for (size_t k = f->size; k-- > 0;) {
         if (!f->active[k] || !f->reach[k]) continue;
+        place_below(f, (uint32_t)k);
         size_t args = clsi_arg_count(g, k);
         for (size_t i = 0; i < args; i++) {
             uint32_t *above = &f->above[clsi_arg(g, k, i)];
-            *above = *above == UINT32_MAX ? (uint32_t)k : common(f->above, *above, (uint32_t)k);
+            *above = *above == UINT32_MAX ? (uint32_t)k : common(f, *above, (uint32_t)k);
         }
     }
 }
@@ -121,14 +140,14 @@ static int add_pieces(finder *f, clsi_shortcuts *s) {
 static cls_status find_pieces(finder *f, size_t count, const cls_node *nodes,
                               const cls_node *symbols, clsi_shortcuts *s) {
     size_t size = f->size;
-    uint32_t *memory = clsi_calloc(6 * (size + 1), sizeof *memory);
+    uint32_t *memory = clsi_calloc(8 * (size + 1), sizeof *memory);
     unsigned char *marks = clsi_calloc(3, size);
     s->of = clsi_calloc(size, sizeof *s->of);
     int good = memory && marks && s->of;
     if (good) {
         f->above = memory, f->count = f->above + size + 1, f->first = f->count + size + 1;
         f->next = f->first + size + 1, f->order = f->next + size + 1;
-        f->seen = f->order + size + 1;
+        f->seen = f->order + size + 1, f->depth = f->seen + size + 1, f->jump = f->depth + size + 1;
         f->reach = marks, f->active = marks + size, f->is_symbol = marks + 2 * size;
         for (size_t j = 0; j < f->n; j++) f->is_symbol[symbols[j]] = 1;
         clsi_reach(f->g, count, nodes, f->reach);

@@ -2,7 +2,7 @@
  *
  * Each row is one reverse walk over what the row is made of, so that the cost is the sum of the
  * sizes of the rows: for rows that are local (cells that know their neighbours) it grows like their
- * number. What rows share is one node whoever makes it first. */
+ * number. What rows share is one node whoever makes it first; rows of one shape are walked once (repeats.c). */
 #include "base/base.h"
 #include "expr/graph.h"
 #include <stdlib.h>
@@ -15,18 +15,30 @@ typedef struct row {
     size_t n, symbols_room, slopes_room, columns_room;
 } row;
 
-static int find_symbols(const cls_graph *g, cls_node a, const clsi_columns *columns, row *r) {
+static int find_symbols(const clsi_cone *cone, const clsi_columns *columns, row *r) {
+    r->n = 0;
+    int good = clsi_grow(&r->symbol, &r->symbols_room, cone->n, sizeof *r->symbol) &&
+               clsi_grow(&r->slope, &r->slopes_room, cone->n, sizeof *r->slope) &&
+               clsi_grow(&r->column, &r->columns_room, cone->n, sizeof *r->column);
+    for (size_t k = 0; k < cone->n && good; k++) {
+        uint32_t of = cone->node[k] < columns->size ? columns->of[cone->node[k]] : 0;
+        if (!of) continue;
+        r->symbol[r->n] = cone->node[k];
+        r->column[r->n++] = of - 1;
+    }
+    return good;
+}
+
+/* The slopes of a row in its symbols. */
+static int differentiate(cls_graph *g, cls_node a, const clsi_columns *columns,
+                         clsi_repeats *repeats, row *r) {
     clsi_cone cone;
     if (!clsi_cone_create(g, 1, &a, &cone)) return 0;
-    r->n = 0;
-    int good = clsi_grow(&r->symbol, &r->symbols_room, cone.n, sizeof *r->symbol) &&
-               clsi_grow(&r->slope, &r->slopes_room, cone.n, sizeof *r->slope) &&
-               clsi_grow(&r->column, &r->columns_room, cone.n, sizeof *r->column);
-    for (size_t k = 0; k < cone.n && good; k++) {
-        uint32_t of = cone.node[k] < columns->size ? columns->of[cone.node[k]] : 0;
-        if (!of) continue;
-        r->symbol[r->n] = cone.node[k];
-        r->column[r->n++] = of - 1;
+    int good = find_symbols(&cone, columns, r);
+    size_t n;
+    if (good && !clsi_repeats_find(repeats, &cone, r->n, r->symbol, &n, r->slope)) {
+        good = cls_gradient(g, a, r->n, r->symbol, r->slope) == CLS_OK;
+        if (good) clsi_repeats_keep(repeats, r->n, r->slope);
     }
     clsi_cone_free(&cone);
     return good;
@@ -55,15 +67,16 @@ cls_status clsi_sparse_jacobian(cls_graph *g, size_t count, const cls_node *node
                                 const cls_node *symbols, clsi_rows *out) {
     clsi_columns columns;
     row r = {0};
+    clsi_repeats *repeats = count > CLSI_MANY_TERMS ? clsi_repeats_create(g) : NULL;
     *out = (clsi_rows){.start = clsi_calloc(count + 1, sizeof *out->start)};
     int good = clsi_columns_create(g, n, symbols, &columns) && out->start;
     for (size_t i = 0; i < count && good; i++) {
-        good = find_symbols(g, nodes[i], &columns, &r) &&
-               cls_gradient(g, nodes[i], r.n, r.symbol, r.slope) == CLS_OK;
+        good = differentiate(g, nodes[i], &columns, repeats, &r);
         for (size_t k = 0; k < r.n && good; k++)
             if (!cls_is_constant(g, r.slope[k], 0)) good = add_entry(out, r.column[k], r.slope[k]);
         out->start[i + 1] = out->n;
     }
+    clsi_repeats_free(&repeats);
     free(columns.of);
     free(r.symbol);
     free(r.slope);

@@ -81,7 +81,7 @@ cls_status clsi_fit_state(clsi_multiple *m, const double *theta, size_t first, s
     double *fixed = clsi_calloc(m->n_theta + 1, sizeof *fixed);
     if (!fixed) status = clsi_no_memory(error);
     if (status == CLS_OK) {
-        memcpy(fixed, theta, m->n_theta * sizeof *fixed);
+        if (m->n_theta) memcpy(fixed, theta, m->n_theta * sizeof *fixed);
         status = clsi_arrow_minimize(&a, 15, 1e-6, fixed, own, &info, &quiet);
     }
     memcpy(x, own, m->nz * sizeof *x);

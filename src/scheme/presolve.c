@@ -73,6 +73,7 @@ typedef struct batch {
     unsigned char *state; /* (n_unknowns) */
     cls_node *from, *to;
     size_t n;
+    clsi_repeats *repeats; /* equations of one shape are solved once */
 } batch;
 enum { OPEN, GOES, STAYS };
 
@@ -102,15 +103,48 @@ static int is_free_of_unknowns(clsi_step *st, const batch *b, cls_node a) {
     return found == 0;
 }
 
-static void try_unknown(clsi_step *st, batch *b, size_t k) {
+/* u_k from its own equation, or CLS_NO_NODE. */
+static cls_node solve_plain(clsi_step *st, const batch *b, size_t k) {
     cls_graph *g = st->g;
-    if (b->state[k] == STAYS) return;
     cls_node slope = clsi_simplify_written(g, cls_derivative(g, st->residual[k], st->unknown[k]));
-    if (slope == CLS_NO_NODE || cls_is_constant(g, slope, 0)) return;
-    if (!is_free_of_unknowns(st, b, slope) || !is_plain(st, slope)) return;
+    if (slope == CLS_NO_NODE || cls_is_constant(g, slope, 0)) return CLS_NO_NODE;
+    if (!is_free_of_unknowns(st, b, slope) || !is_plain(st, slope)) return CLS_NO_NODE;
     cls_node rest = st->residual[k], zero = cls_constant(g, 0);
     (void)cls_substitute(g, 1, &rest, 1, &st->unknown[k], &zero, &rest);
-    cls_node value = clsi_simplify_written(g, cls_neg(g, cls_div(g, rest, slope)));
+    return clsi_simplify_written(g, cls_neg(g, cls_div(g, rest, slope)));
+}
+
+/* The solution depends on the equation, on which symbol is its own, which is h, and which are unknowns. */
+enum { MARKS = 64 };
+static size_t find_marks(const clsi_step *st, const batch *b, size_t k, const clsi_cone *cone,
+                         cls_node *marks) {
+    size_t n = 0;
+    marks[n++] = st->unknown[k];
+    marks[n++] = st->h;
+    for (size_t i = 0; i < cone->n && n < MARKS; i++)
+        if (cone->node[i] < b->column.size && b->column.of[cone->node[i]])
+            marks[n++] = cone->node[i];
+    return n;
+}
+
+static cls_node solve_repeated(clsi_step *st, const batch *b, size_t k) {
+    clsi_cone cone;
+    cls_node marks[MARKS], value = CLS_NO_NODE;
+    if (!clsi_cone_create(st->g, 1, &st->residual[k], &cone)) return CLS_NO_NODE;
+    size_t n_marks = find_marks(st, b, k, &cone, marks), found;
+    if (n_marks == MARKS) {
+        value = solve_plain(st, b, k);
+    } else if (!clsi_repeats_find(b->repeats, &cone, n_marks, marks, &found, &value)) {
+        value = solve_plain(st, b, k);
+        clsi_repeats_keep(b->repeats, value != CLS_NO_NODE, &value);
+    }
+    clsi_cone_free(&cone);
+    return value;
+}
+
+static void try_unknown(clsi_step *st, batch *b, size_t k) {
+    if (b->state[k] == STAYS) return;
+    cls_node value = solve_repeated(st, b, k);
     if (value == CLS_NO_NODE || !stays_in(st, b, value)) return;
     b->state[k] = GOES;
     b->from[b->n] = st->unknown[k];
@@ -145,10 +179,12 @@ static cls_status presolve_many(clsi_step *st, cls_error *error) {
         b.state && b.from && clsi_columns_create(st->g, st->n_unknowns, st->unknown, &b.column);
     if (good) {
         b.to = b.from + st->n_unknowns;
+        b.repeats = clsi_repeats_create(st->g);
         for (size_t k = 0; k < st->n_unknowns - st->n_lifted; k++) try_unknown(st, &b, k);
         put_all_in(st, &b);
         drop_gone(st, &b);
     }
+    clsi_repeats_free(&b.repeats);
     free(b.state);
     free(b.from);
     free(b.column.of);

@@ -81,7 +81,7 @@ static cls_status compile(clsi_sensitive *s, const clsi_step *st, size_t n_theta
     for (size_t k = 0; k < n_owed; k++) inputs[nz + 4 + k] = st->owed[k];
     if (s->nu) memcpy(inputs + at, st->u0, s->nu * sizeof *inputs);
     if (s->nu) memcpy(inputs + at + s->nu, st->u1, s->nu * sizeof *inputs);
-    memcpy(inputs + s->stepper->first_free, theta, n_theta * sizeof *inputs);
+    if (n_theta) memcpy(inputs + s->stepper->first_free, theta, n_theta * sizeof *inputs);
     memcpy(inputs + n_base, st->unknown, s->k * sizeof *inputs);
     cls_status status = compile_tangent(s, st, inputs, error);
     if (status == CLS_OK) status = compile_reverse(s, st, n_theta, theta, inputs, error);

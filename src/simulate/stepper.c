@@ -67,6 +67,8 @@ static cls_status compile_residual(compiler *c) {
     if (2 * rows.n < k * k) {
         sp->n_jacobian = rows.n;
         status = clsi_sparse_lu_create_fast(k, rows.start, rows.column, &sp->lu, c->error);
+        if (!sp->n_free)
+            clsi_graph_pack(st->g); /* nothing more is built, and this is the largest program */
         if (status == CLS_OK) status = compile_rows(c, rows.node);
         if (status == CLS_OK) sp->work_size += clsi_sparse_lu_size(sp->lu);
         if (status == CLS_OK && !sp->n_lifted) sp->price = clsi_krylov_price(sp->lu);

@@ -105,8 +105,25 @@ static cls_node shorter(cls_graph *g, cls_node a) {
     return clsi_expression_length(g, b) <= clsi_expression_length(g, a) ? b : a;
 }
 
+/* Of many, those of one shape once. */
+static cls_node shorter_repeated(cls_graph *g, clsi_repeats *repeats, cls_node a) {
+    clsi_cone cone;
+    size_t n;
+    cls_node b;
+    if (a == CLS_NO_NODE || !clsi_cone_create(g, 1, &a, &cone)) return a;
+    if (!clsi_repeats_find(repeats, &cone, 0, NULL, &n, &b)) {
+        b = shorter(g, a);
+        clsi_repeats_keep(repeats, 1, &b);
+    }
+    clsi_cone_free(&cone);
+    return b;
+}
+
 static void shorten(cls_graph *g, size_t n, cls_node *list) {
-    for (size_t i = 0; i < n; i++) list[i] = shorter(g, list[i]);
+    clsi_repeats *repeats = n > CLSI_MANY_TERMS ? clsi_repeats_create(g) : NULL;
+    for (size_t i = 0; i < n; i++)
+        list[i] = repeats ? shorter_repeated(g, repeats, list[i]) : shorter(g, list[i]);
+    clsi_repeats_free(&repeats);
 }
 
 /* ---- the three forms ---- */

@@ -313,4 +313,35 @@ test_doubling_formulas_end_soon() {
     done
 }
 
+# A long sum is a chain: every pass over it is linear, the search for its dominators too.
+test_long_sums_end_soon() {
+    { printf 'coordinate q\nlagrangian v.q^2/2 - q'; printf '+q%.0s' {1..60000}; printf '+q%.0s' {1..60000}; printf '\nstart q = 1, v.q = 0\nstep 0.1\n'; } >sum.clausius
+    soon "$CLAUSIUS" simulate sum.clausius --steps 1 -o out.csv
+    [[ $code == [0-9] ]] || fail "12 s, once"
+}
+
+test_a_draft_has_an_end() {
+    python3 -c 'n = 3000; print("time," + ",".join(f"c{i}" for i in range(n))); [print(",".join(str((7*r + i) % 11) for i in range(n + 1))) for r in range(3)]' >wide.csv
+    soon "$CLAUSIUS" new wide --from wide.csv
+    expect_exit 3
+    expect_stderr 'wide.csv has 3001 columns; a draft is made of at most 500'
+    expect_no_file wide.clausius
+}
+
+# While a system is being built nobody asks for signals, and nothing is there to be kept.
+test_a_signal_while_a_system_is_built() {
+    local job began
+    { printf 'coordinate q\nlagrangian v.q^2/2 - q'; for _ in {1..8}; do printf '*q%.0s' {1..60000}; done; printf '\nstart q = 1, v.q = 0\nstep 0.1\n'; } >product.clausius
+    "$CLAUSIUS" simulate product.clausius --steps 1 -o out.csv 2>said &
+    job=$!
+    sleep 1
+    began=$SECONDS
+    kill -TERM "$job" || fail "it was over: $(cat said)"
+    code=0
+    wait "$job" || code=$?
+    expect_exit 143
+    expect test $((SECONDS - began)) -lt 5 # ten, once
+    expect_no_file out.csv*
+}
+
 run_tests

@@ -366,4 +366,18 @@ test_full_disk() {
     expect_exit 5
 }
 
+test_a_signal_ends_a_training() {
+    local job began
+    "$CLAUSIUS" reproduce ephs-6.4 >out 2>said &
+    job=$!
+    sleep 2
+    began=$SECONDS
+    kill -TERM "$job" || fail "it was over: $(cat said)"
+    code=0
+    wait "$job" || code=$?
+    expect_exit 130
+    expect_in_file 'interrupted' said
+    expect test $((SECONDS - began)) -lt 8 # ten, once, and the end by the signal
+}
+
 run_tests

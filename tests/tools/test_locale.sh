@@ -32,7 +32,7 @@ C
     ${CC:-cc} -shared -fPIC german.c -o german.so || skip "no C compiler"
     german=(env LC_ALL=de_DE.UTF-8 LOCPATH="$HERE" LD_PRELOAD="$HERE/german.so")
     "${german[@]}" true || skip "the locale cannot be set"
-    inputs
+    CLAUSIUS_LONG=1 inputs
     export CC=false OMP_NUM_THREADS=1
     while read -r name arguments; do
         [[ $arguments == *" -o "* || $arguments == show* || $name == new ]] || continue
@@ -40,7 +40,12 @@ C
         both "$name" "${words[@]}"
         for file in "$name"/*; do
             [[ $file == *.log.csv || -d $file ]] && continue # logs have seconds in them
+            if [[ $file == *.npz || $file == *.h5 ]]; then # notes are inside of these
+                "$CLAUSIUS" data convert "$file" -o "$file.csv" && "$CLAUSIUS" data convert "$name.de/${file##*/}" -o "$name.de/${file##*/}.csv"
+                file=$file.csv
+            fi
             [[ $file != *.csv ]] || sed -i '/^# /d' "$file" "$name.de/${file##*/}" # notes are the program's own
+            [[ $file != *.html ]] || sed -i '/learning took/d' "$file" "$name.de/${file##*/}"
             expect_same "$file" "$name.de/${file##*/}"
         done
     done < <(CLAUSIUS_LONG=1 commands)
