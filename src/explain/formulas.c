@@ -38,7 +38,7 @@ typedef struct part {
 /* Lets stand for formulas; here they are written out, and parameters are numbers. */
 static cls_status write_out(distil *w, cls_error *error) {
     const cls_system *s = w->a.s;
-    size_t most = s->n_parameters + s->n_lets + 1, n = 0;
+    size_t most = s->n_parameters + s->n_lets + CLSI_MOST_ARGUMENTS + 1, n = 0;
     w->from = clsi_calloc(2 * most, sizeof *w->from);
     if (!w->from) return clsi_no_memory(error);
     w->to = w->from + most;
@@ -55,6 +55,21 @@ static cls_status write_out(distil *w, cls_error *error) {
     }
     w->n_lets = n;
     return CLS_OK;
+}
+
+/* A function is distilled over its arguments, which are at the states what they are where it is used first. */
+static void take_arguments(distil *w, const part *p) {
+    const cls_system *s = w->a.s;
+    const clsi_function *f = clsi_function_find(s, p->l->part, strlen(p->l->part));
+    w->n_lets = s->n_parameters + s->n_lets;
+    for (size_t u = 0; f && u < s->n_uses; u++) {
+        if (&s->functions[s->uses[u].function] != f) continue;
+        for (size_t i = 0; i < f->n; i++) {
+            w->from[w->n_lets] = f->symbol[i];
+            w->to[w->n_lets++] = s->uses[u].args[i];
+        }
+        return;
+    }
 }
 
 static cls_status part_value(distil *w, part *p, cls_error *error) {
@@ -155,7 +170,9 @@ static cls_status measure_bases(const distil *w, part *p, cls_error *error) {
 static cls_status differentiate(distil *w, part *p, size_t n, cls_node *nodes, cls_node *out,
                                 cls_error *error) {
     cls_graph *g = w->a.s->g;
-    cls_status status = cls_substitute(g, n, nodes, w->n_lets, w->from, w->to, nodes);
+    size_t written =
+        w->a.s->n_parameters + w->a.s->n_lets; /* arguments are what slopes are taken in */
+    cls_status status = cls_substitute(g, n, nodes, written, w->from, w->to, nodes);
     for (size_t k = 0; k < n && status == CLS_OK; k++)
         for (size_t r = 0; r < p->each; r++) {
             double size = p->slopes ? (p->base[r].high - p->base[r].low) / 2 : 1;
@@ -440,6 +457,7 @@ static cls_status select_terms(part *p, clsi_choice *choice, size_t *lengths, cl
 static cls_status distil_with(clsi_choice *choice, distil *w, part *p, cls_formula *f,
                               double *floor, cls_error *error) {
     size_t lengths = 0, length;
+    take_arguments(w, p);
     cls_status status = part_value(w, p, error);
     if (status == CLS_OK) {
         find_bases(w, p);

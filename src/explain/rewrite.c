@@ -59,7 +59,7 @@ static const char *formula_of(const char *at, const char *end, const char *part,
                               clsi_part_kind kind) {
     static const char *const words[] = {
         "part",       "friction",           "heat exchange", "coefficient", "coupling",
-        "lagrangian", "thermal lagrangian", "hamiltonian",   "energy"};
+        "lagrangian", "thermal lagrangian", "hamiltonian",   "energy",      "function"};
     at += strspn(at, " \t");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (!word_at(at, words[i])) continue;

@@ -43,8 +43,11 @@ cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_n
     const char **names = NULL;
     cls_node *nodes = NULL;
     cls_status status = CLS_OK;
+    const clsi_function *f = l->use ? NULL : clsi_function_find(s, l->part, strlen(l->part));
     if (l->use)
         scope = scope_of_use(s, l->use - 1);
+    else if (f) /* at no place: over its arguments themselves */
+        scope = (cls_scope){f->n, (const char *const *)f->argument, f->symbol};
     else
         status = scope_of(s, &scope, &names, &nodes);
     for (size_t i = 0; i < l->d && status == CLS_OK; i++) {

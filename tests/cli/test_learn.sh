@@ -650,4 +650,25 @@ test_bad_models() {
     expect_stdout 'model of \\x1b\[31mpiston'
 }
 
+# One unknown function in two places has one formula, over its own argument, and goes back into the file; columns of
+# the energy, whose origin is another one, do not decide its constants.
+test_formulas_of_a_function_in_two_places() {
+    printf '%s\n' 'system "two springs of one kind"' 'coordinate x, y' 'function V(e) = unknown' 'lagrangian (v.x^2 + v.y^2)/2 - V(y - x) - V(x)' \
+        'start x = 1, y = 0.5, v.x = 0, v.y = 0' 'step 0.05' 'until 20' >springs.clausius
+    sed 's|= unknown|= e^2/2 + 0.1*e^4|' springs.clausius >truth.clausius
+    run "$CLAUSIUS" simulate truth.clausius --quiet -o motion.csv
+    expect_ok
+    run "$CLAUSIUS" learn springs.clausius motion.csv --quiet -o springs.safetensors
+    expect_ok
+    for data in "" motion.csv; do
+        run "$CLAUSIUS" show springs.safetensors --formulas ${data:+--data $data} -o short.clausius
+        expect_ok
+        expect_in_file '^function V.e. = V_1.e.2 . V_2.e.4' short.clausius
+        run "$CLAUSIUS" simulate short.clausius --quiet -o short.csv
+        expect_ok
+        run "$CLAUSIUS" compare short.csv motion.csv --columns x,y --tolerance 0.03
+        expect_ok
+    done
+}
+
 run_tests
