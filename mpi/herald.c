@@ -32,10 +32,11 @@ static int read_all(int file, void *to, size_t n) {
 
 static void name_the_dead(const herald_rank *who, const char *host) {
     char line[256];
-    int n = snprintf(line, sizeof line,
-                     "clausius-mpi: rank %d (process %d on %.100s) died; the job ends, --resume goes on from "
-                     "its last checkpoint\n",
-                     who->rank, who->pid, host);
+    int n = snprintf(
+        line, sizeof line,
+        "clausius-mpi: rank %d (process %d on %.100s) died; the job ends, --resume goes on from "
+        "its last checkpoint\n",
+        who->rank, who->pid, host);
     if (write(STDERR_FILENO, line, (size_t)n) < 0) return;
 }
 
@@ -45,15 +46,15 @@ static void wait_for(int file, int n, const herald_rank *who, const char *host) 
     if (!list) return;
     list[n] = (struct pollfd){.fd = file, .events = POLLIN};
     for (int k = 0; k < n; k++)
-        list[k] = (struct pollfd){.fd = (int)syscall(SYS_pidfd_open, who[k].pid, 0), .events = POLLIN};
+        list[k] =
+            (struct pollfd){.fd = (int)syscall(SYS_pidfd_open, who[k].pid, 0), .events = POLLIN};
     char may;
     while (poll(list, (nfds_t)n + 1, -1) < 0) continue;
     /* an end of the socket without a word: its rank died */
     if (!(list[n].revents & POLLIN) || read(file, &may, 1) != 1) {
-        int k = 0;
         while (poll(list, (nfds_t)n, 1000) < 0) continue;
-        while (k < n && !list[k].revents) k++;
-        if (k < n) name_the_dead(&who[k], host);
+        for (int k = 0; k < n; k++) /* several where this process was slower than the launcher */
+            if (list[k].revents) name_the_dead(&who[k], host);
     }
     free(list);
 }
@@ -83,7 +84,7 @@ void herald_prepare(void) {
     }
     (void)setsid();
     (void)prctl(PR_SET_NAME, "clausius-herald"); /* for who looks for ranks by name */
-    (void)signal(SIGINT, SIG_IGN); /* it ends when its ranks do */
+    (void)signal(SIGINT, SIG_IGN);               /* it ends when its ranks do */
     (void)signal(SIGTERM, SIG_IGN);
     for (int file = 0; file < 1024; file++) /* the launcher waits for these to be closed */
         if (file != STDERR_FILENO && file != ends[0]) close(file);
@@ -115,9 +116,11 @@ void herald_end(void) {
     tell("", 1);
 }
 #else
-void herald_prepare(void) {}
+void herald_prepare(void) {
+}
 void herald_begin(const char *host, int n, const herald_rank *who) {
     (void)host, (void)n, (void)who;
 }
-void herald_end(void) {}
+void herald_end(void) {
+}
 #endif

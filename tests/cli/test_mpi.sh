@@ -179,8 +179,12 @@ test_a_rank_that_dies_is_named() {
             sleep 0.1
             child=$(pgrep -x "$(basename "$p" | cut -c1-15)" -a | grep -F "$PWD/dead.csv" | sed -n 2p | cut -d' ' -f1)
         done
-        sleep 1
         [[ -n $child ]] || fail "no second rank"
+        # MPI has begun for all of them, however slow the machine is, once they compute
+        for ((k = 0; k < 300; k++)); do
+            [[ $(ps -o cputimes= -p "$child" | tr -d ' ') -lt 2 ]] || break
+            sleep 0.1
+        done
         SECONDS=0
         kill -9 "$child"
         wait "$started" && fail "a dead rank is no success"
