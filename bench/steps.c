@@ -232,7 +232,7 @@ static cls_status compile(const char *text, cls_program **out, cls_error *error)
     cls_status status = cls_graph_create(NULL, &g, error);
     if (status) return status;
     for (int i = 0; i < 3; i++) inputs[i] = cls_symbol(g, names[i]);
-    cls_scope scope = {3, names, inputs};
+    cls_scope scope = {.n = 3, .names = names, .nodes = inputs};
     status = cls_parse(g, text, &scope, NULL, 1, 1, &node, error);
     if (!status) status = cls_program_create(g, 3, inputs, 1, &node, out, error);
     cls_graph_free(&g);
