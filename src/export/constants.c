@@ -1,4 +1,4 @@
-/* Numbers that the programs of a model name more than once: constants with a name before them, C0, C1, ...
+/* Numbers that the programs of a model name more than once: constants with a name before them, c0, c1, ...
  *
  * A scale of an input, a coefficient of a formula, its half and its double stand in every program of a step, and a
  * hexadecimal number has twenty letters. Compilers put the value where the name is, so that nothing else changes.
@@ -108,7 +108,7 @@ static void append_declarations(clsi_text *out, const places *p) {
         } else {
             clsi_text_append(out, ", ");
         }
-        clsi_text_printf(out, "C%zu = %.*s", x->name - 1, (int)x->n, x->s);
+        clsi_text_printf(out, "c%zu = %.*s", x->name - 1, (int)x->n, x->s);
     }
     clsi_text_append(out, named ? ";\n\n" : "");
 }
@@ -121,7 +121,7 @@ cls_status clsi_name_constants(const char *text, clsi_text *out, cls_error *erro
     for (size_t k = 0; whole && k < p.n; k++) {
         if (!p.list[k].name) continue;
         clsi_text_append_n(out, text, (size_t)(p.list[k].s - text));
-        clsi_text_printf(out, "C%zu", p.list[k].name - 1);
+        clsi_text_printf(out, "c%zu", p.list[k].name - 1);
         text = p.list[k].s + p.list[k].n;
     }
     clsi_text_append(out, text);

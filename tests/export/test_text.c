@@ -28,18 +28,18 @@ static void numbers_get_names(void **unused) {
                        "  out[0] = 0x1.8000000000001p-1 + 0x1.a000000000001p+0;\n"
                        "  out[1] = f(0x1.a000000000001p+0);\n}\n");
     assert_string_equal(
-        text, "static const double C0 = 0x1.8000000000001p+0, C1 = 0x1.a000000000001p+0;\n\n"
+        text, "static const double c0 = 0x1.8000000000001p+0, c1 = 0x1.a000000000001p+0;\n\n"
               "static const double t[] = {0x1.8000000000001p+0, 0x1.8000000000001p+0};\n"
               "static void f(double *out) {\n"
               "  static const volatile double k0 = 0x1.8000000000001p+0;\n"
-              "  out[0] = 0x1.9000000000001p+0*x + C0;\n"
-              "  out[1] = (-C0) + 0x1p-4 + 0x1p-4;\n}\n"
+              "  out[0] = 0x1.9000000000001p+0*x + c0;\n"
+              "  out[1] = (-c0) + 0x1p-4 + 0x1p-4;\n}\n"
               "static void g(double *out) {\n"
-              "  out[0] = 0x1.8000000000001p-1 + C1;\n"
-              "  out[1] = f(C1);\n}\n");
+              "  out[0] = 0x1.8000000000001p-1 + c1;\n"
+              "  out[1] = f(c1);\n}\n");
     free(text);
     text = named("static void f(double *out) {\n  out[0] = 0x1.9000000000001p+0;\n}\n");
-    assert_null(strstr(text, "C0"));
+    assert_null(strstr(text, "c0"));
     free(text);
 }
 
