@@ -327,7 +327,7 @@ static cls_status make_head(csv *f, cls_table *notes, cls_table **head, cls_erro
     free(kept);
     if (status) return status;
     clsi_table_move_notes(notes, *head);
-    if (f->stamps.kind && f->stamps.dated && !cls_table_note(*head, "begins")) {
+    if (f->stamps.kind && f->stamps.dated) {
         clsi_stamps_begin_text(&f->stamps, begins);
         status = cls_table_set_note(*head, "begins", begins, error);
     }

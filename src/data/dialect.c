@@ -487,7 +487,7 @@ static cls_status with_header(clsi_lines *l, const ahead *a, int units, clsi_dia
 static cls_status find_names(clsi_lines *l, const ahead *first, const char *comment,
                              cls_table *notes, clsi_dialect *d, cls_error *error) {
     ahead a = *first;
-    int units = 0;
+    int units = 0, first_counts = 0;
     char forced = 0;
     if (a.stop - a.begin == 5 && !memcmp(a.begin, "sep=", 4)) { /* a line that Excel writes */
         forced = a.begin[4];
@@ -502,14 +502,15 @@ static cls_status find_names(clsi_lines *l, const ahead *first, const char *comm
             look_ahead(l, at.after, &below);
             line_facts top = look(a.begin, a.stop, d->separator);
             line_facts rows = look(below.begin, below.stop, d->separator);
-            if (i > 0 && same_cells(&top, &rows)) break; /* the first line is the header */
+            first_counts = i > 0 && !units && same_cells(&top, &rows);
+            if (first_counts) break; /* the first line is the header */
             tell_skipped(notes, &a, i);
             return with_header(l, &at, units, d, error);
         }
         if (!look_ahead(l, at.after, &at)) break;
     }
     at = a;
-    for (int i = 0; i < LOOK && !forced; i++) {
+    for (int i = 0; i < LOOK && !forced && !first_counts; i++) {
         if (is_header_of_some(l, &at, &d->separator)) {
             tell_skipped(notes, &a, i);
             return with_header(l, &at, 0, d, error);

@@ -423,6 +423,8 @@ static void test_stamps_that_nobody_can_read(void **state) {
             CLS_DATA, "in.csv:4: column \"d\": expected a date or a time");
     refused("d,x\n2026-01-01 10:00:00,1\n2026-01-01 10:61:00,2\n", &plain, CLS_DATA,
             "in.csv:3: column \"d\"");
+    refused("t,x\na,b\n1,2\n2,3\n", &plain, CLS_DATA,
+            "in.csv:2: column"); /* nor is a row a header */
     refused("x,y\nyes,no\nno,yes\n", &plain, CLS_DATA, "no column has numbers");
     refused("time,x\n1O.5,2\n3,3\n", &plain, CLS_DATA, "found \"1O.5\""); /* a slip is no text */
     cls_table *t = good("time,x,label\n0,1,a\n1,2,b\n", &plain);
