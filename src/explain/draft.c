@@ -207,7 +207,8 @@ static void look_at_time(draft *d, const cls_time_facts *f, const column *c, siz
     if (c->unit && cls_unit_convert(c->unit, "s", &factor, &divisor, &offset, &ignored) != CLS_OK)
         factor = divisor = 1;
     double span = f->known ? f->last - f->first : c->facts.max - c->facts.min;
-    double spacing = f->known ? f->spacing : rows > 1 ? span / (double)(rows - 1) : 0;
+    double mean = rows > 1 ? span / (double)(rows - 1) : 0, spacing = f->known ? f->spacing : mean;
+    if (fabs(spacing - mean) < 0.01 * mean) spacing = mean; /* times that were rounded */
     d->span = span * factor / divisor;
     d->spacing = spacing * factor / divisor;
 }
