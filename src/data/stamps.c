@@ -198,12 +198,12 @@ static void cell_of(const clsi_dialect *d, const char *s, const char *stop, size
     for (size_t i = 0; i <= column && s; i++) s = clsi_next_cell(s, stop, d->separator, out);
 }
 
-/* The first row, from s to stop: does it have nothing but numbers and missing cells? */
+/* The first row, from s to stop: does it have nothing but numbers? */
 static int is_plain(const clsi_dialect *d, const char *s, const char *stop) {
     for (size_t i = 0; i < d->names.n && s; i++) {
         clsi_cell c;
         s = clsi_next_cell(s, stop, d->separator, &c);
-        if (c.begin != c.end && !clsi_is_number_cell(&c, d->separator)) return 0;
+        if (!clsi_is_number_cell(&c, d->separator)) return 0;
     }
     return 1;
 }
@@ -233,15 +233,17 @@ static void tell(const clsi_dialect *d, const char *s, const char *stop, size_t 
     clsi_table_remark(head, "column \"%s\": %s (\"%s\")", d->names.items[i], what, shown(&c, text));
 }
 
-/* From tallies to kinds; which column of dates goes with which one of times. */
+/* From tallies to kinds (whole: rows of the file, where all of them were looked at; else 0); which column of dates goes with which one of times. */
 static cls_status decide(clsi_stamps *k, const clsi_lines *l, const clsi_dialect *d,
-                         const tally *of, int order, const char *s, const char *stop,
+                         const tally *of, size_t whole, int order, const char *s, const char *stop,
                          cls_table *notes, cls_error *error) {
     size_t n = d->names.n, dates = 0, clocks = 0;
     for (size_t i = 0; i < n; i++) {
         if (of[i].numbers) continue;
         if (of[i].stamps && of[i].stamps >= of[i].words) k->kind[i] = (unsigned char)of[i].kind;
-        if (!of[i].stamps && of[i].words > 1) k->kind[i] = CLSI_WORDS;
+        if (!of[i].stamps && (of[i].words > 1 || (whole > 1 && !of[i].words)))
+            k->kind[i] =
+                CLSI_WORDS; /* a column in which nothing ever stands has no numbers either */
         if (k->kind[i] == CLSI_DATE) dates++, k->date = i;
         if (k->kind[i] == CLSI_CLOCK) clocks++, k->clock = i;
         if (of[i].vague && !order && (k->kind[i] & CLSI_DATE)) {
@@ -258,7 +260,8 @@ static cls_status decide(clsi_stamps *k, const clsi_lines *l, const clsi_dialect
     k->pair = dates == 1 && clocks == 1;
     for (size_t i = 0; i < n; i++) {
         if (k->kind[i] == CLSI_CLOCK && of[i].brief && !k->pair) k->kind[i] = CLSI_WORDS;
-        if (k->kind[i] == CLSI_WORDS) tell(d, s, stop, i, notes, "text, left out");
+        if (k->kind[i] == CLSI_WORDS)
+            tell(d, s, stop, i, notes, of[i].words ? "text, left out" : "empty, left out");
     }
     return CLS_OK;
 }
@@ -295,12 +298,15 @@ cls_status clsi_stamps_find(clsi_stamps *k, const clsi_lines *l, const clsi_dial
     k->kind = clsi_calloc(n + 1, 1);
     cls_status status = of && k->kind ? CLS_OK : clsi_no_memory(error);
     const char *s = first;
-    for (size_t r = 0; status == CLS_OK && s && r < rows && r < LOOK_ROWS; r++) {
+    size_t r = 0;
+    for (; status == CLS_OK && s && r < rows && r < LOOK_ROWS; r++) {
         count_row(d, s, stop, n, of, &order);
         const char *after = end_of_line(l, stop);
         s = after < l->block + l->end ? next_row(l, after + 1, &stop) : NULL;
     }
-    if (status == CLS_OK) status = decide(k, l, d, of, order, first, first_stop, notes, error);
+    if (status == CLS_OK)
+        status =
+            decide(k, l, d, of, !s && l->ended ? r : 0, order, first, first_stop, notes, error);
     int any = 0;
     for (size_t i = 0; status == CLS_OK && i < n; i++) any |= k->kind[i];
     if (any) begin(k, d, first, first_stop, notes);

@@ -85,8 +85,23 @@ static role role_of(const column *c) {
                                                                                      "Pa", NULL};
     static const char *const amounts[] = {"mol", "mol/m3", NULL};
     static const char *const warm_names[] = {"temp", "t", "th", NULL};
-    static const char *const ambient_names[] = {"ambient", "outdoor", "outside", "weather", "t_amb",
-                                                "tamb",    "t_out",   "tout",    "to",      NULL};
+    static const char *const ambient_names[] = {"ambient",
+                                                "outdoor",
+                                                "exter",
+                                                "aussen",
+                                                "au\xc3\x9f"
+                                                "en",
+                                                "umgebung",
+                                                "surround",
+                                                "environ",
+                                                "outside",
+                                                "weather",
+                                                "t_amb",
+                                                "tamb",
+                                                "t_out",
+                                                "tout",
+                                                "to",
+                                                NULL};
     static const char *const fast_names[] = {"vel",  "speed", "omega", "rpm", "dot",
                                              "rate", "v",     "w",     NULL};
     static const char *const outside_names[] = {"torque", "force", "volt",  "current", "pwm",

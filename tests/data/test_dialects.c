@@ -427,7 +427,12 @@ static void test_stamps_that_nobody_can_read(void **state) {
             "in.csv:2: column"); /* nor is a row a header */
     refused("x,y\nyes,no\nno,yes\n", &plain, CLS_DATA, "no column has numbers");
     refused("time,x\n1O.5,2\n3,3\n", &plain, CLS_DATA, "found \"1O.5\""); /* a slip is no text */
-    cls_table *t = good("time,x,label\n0,1,a\n1,2,b\n", &plain);
+    refused("time,x,y\n0,1,\n1,2,3\n", &plain, CLS_DATA,
+            "found nothing"); /* a cell is missing, not a column */
+    cls_table *t = good("time,x,y\n0,1,\n1,2,\n", &plain);
+    assert_true(cls_table_columns(t) == 2 && remarked(t, "column \"y\": empty, left out"));
+    cls_table_free(&t);
+    t = good("time,x,label\n0,1,a\n1,2,b\n", &plain);
     assert_int_equal(cls_table_columns(t), 2);
     assert_true(remarked(t, "column \"label\": text, left out"));
     cls_table_free(&t);
