@@ -446,9 +446,31 @@ static void put_address(clsi_writer *w, uint64_t number) {
     for (int i = 0; i < 8; i++) put(w, (unsigned)(number >> 8 * i) & 255u);
 }
 
+/* A number out of the state of a field (clsi_run_take), whose passes were run before: rax is that state, behind the
+ * registers in the work and on a cache line. */
+static void put_take(clsi_writer *w, size_t k) {
+    const cls_program *p = w->p;
+    size_t behind = p->n_constants + p->n_inputs + p->n_instructions;
+    const int line = CLSI_PLAN_LANES * (int)sizeof(double); /* 64: a byte as it is and negative */
+    clsi_code_pass(w, k);
+    int to = take(w, NOBODY, NOBODY);
+    CODE(w, 0x48, 0x8d, 0x83); /* lea rax, [rbx + number] */
+    clsi_code_put_number(w, (long long)(behind * sizeof(double)) + line - 1);
+    CODE(w, 0x48, 0x83, 0xe0), put(w, (unsigned)-line & 255u); /* and rax, -line */
+    put_opcode(w, LOAD, to, 0, NOBODY);
+    put(w, 0x80u | ((unsigned)to & 7) << 3);
+    clsi_code_put_number(w, (long long)(p->code[k].take->at * sizeof(double)));
+    hold(w, to, w->first + (uint32_t)k, 1);
+}
+
 void clsi_code_call(clsi_writer *w, size_t k) {
     static const unsigned whole[] = {0xbf, 0xbe, 0xba}; /* mov edi, esi, edx */
-    callee c = callee_of(w, &w->p->code[k]);
+    const clsi_instruction *in = &w->p->code[k];
+    if (in->code == CLSI_FIELD && !in->take->n) {
+        put_take(w, k);
+        return;
+    }
+    callee c = callee_of(w, in);
     for (int i = 0; i < c.n_operands; i++) {
         uint32_t r = read_of(w, k, i);
         if (w->where[r] != NOBODY)
@@ -466,7 +488,7 @@ void clsi_code_call(clsi_writer *w, size_t k) {
     }
     if (c.exponent) { /* mov rax, number; vmovq xmm, rax */
         uint64_t number;
-        memcpy(&number, &w->p->code[k].exponent, sizeof number);
+        memcpy(&number, &in->exponent, sizeof number);
         put(w, 0x48), put(w, 0xb8), put_address(w, number);
         put(w, 0xc4), put(w, 0xe1), put(w, 0xf9), put(w, 0x6e);
         put(w, 0xc0u | (unsigned)c.n_operands << 3);
