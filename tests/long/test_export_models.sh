@@ -19,7 +19,7 @@ test_cppcheck_says_nothing() {
     make_model tanh 2>/dev/null
     for s in tanh.safetensors $("$CLAUSIUS" systems | cut -d' ' -f1); do
         rm -rf model.c
-        run "$CLAUSIUS" export c "$s" -o model.c --prefix model --quiet
+        run "$CLAUSIUS" export c "$s" -o model.c --prefix checked --quiet
         grep -q 'has thermal noise' "$err" && continue
         timeout 300 cppcheck --quiet --error-exitcode=1 --enable=warning,portability,performance --suppress=missingIncludeSystem \
             model.c/*.c 2>said || fail "$s: cppcheck: $(head -5 said)"
