@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "base/misuse.h"
 #include "base/options.h"
+#include "learn/local.h"
 #include "learn/measured.h"
 #include <clausius/identify.h>
 #include <math.h>
@@ -169,17 +170,15 @@ static int is_lacking(const clsi_learner *w, size_t n_tables, const cls_table *c
     return !only || clsi_has_heat_column(s, n_tables, tables);
 }
 
-/* Windows of n states that are simulated have n^2 sensitivities. From here on rows of the residual, which know
- * their neighbours in space only, take their place, with inputs at nodes between the rows (nodes.c). */
-enum { LARGE = 60 };
-
+/* Rows of the residual, which know their neighbours in space only, in the place of windows, with inputs at nodes between
+ * the rows (nodes.c). */
 static int is_local(const clsi_learner *w, size_t n_tables, const cls_table *const *tables,
                     const clsi_stream *stream) {
     const cls_system *s = w->system;
     int asked = w->o->loss && strcmp(w->o->loss, "residual") == 0;
     if (!s->nu || w->open || stream || s->has_operator || s->has_entropy) return 0;
     if (s->formalism == CLS_LAGRANGIAN || clsi_lacks_states(s, n_tables, tables)) return 0;
-    return asked || (!w->o->loss && !w->o->scheme && s->form->nz >= LARGE);
+    return asked || (!w->o->loss && !w->o->scheme && s->form->nz >= CLSI_LARGE);
 }
 
 /* Noisy rows of many states: the same rows of the residual, of smoothed states. */
@@ -189,7 +188,7 @@ static int is_local_noise(const clsi_learner *w, const clsi_stream *stream) {
     if (w->o->loss || w->open || stream || s->formalism == CLS_LAGRANGIAN || p->intervals) return 0;
     for (size_t k = 0; k < p->nz; k++)
         if (!p->observed[k]) return 0;
-    return p->nz >= LARGE;
+    return p->nz >= CLSI_LARGE;
 }
 
 /* How much of the rollout is the error of steps as long as the data are apart. Where rows are steps of a

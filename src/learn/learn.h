@@ -29,6 +29,7 @@ typedef struct clsi_rule {
     int smooth;        /* or have one polynomial of higher order, where rows are far apart */
     int means;         /* the means of two neighbouring states are points too */
     int between;       /* rates are taken at nodes between rows (nodes.c), with inputs */
+    int sloped;        /* and states have derivatives there */
     const char *hold;  /* of these, as cls_learn_options has it */
     int split;         /* momenta by the rate at the end, the others by that at the beginning */
     const clsi_interval_rule *positions; /* NULL: of whole states */
@@ -76,6 +77,9 @@ cls_status clsi_points_between(const cls_system *s, size_t n_tables, const cls_t
                                clsi_points *p, cls_error *error);
 /* The weights (width) of a window with these points. */
 void clsi_node_weights(const clsi_points *p, const size_t *at, double *w);
+/* Says that rows were smoothed, and what that means. */
+struct clsi_text;
+void clsi_tell_smoothed(const clsi_points *p, struct clsi_text *t);
 /* States, then inputs: rows of z. */
 static inline size_t clsi_point_rows(const clsi_points *p) {
     return p->nz + p->nu;

@@ -122,25 +122,31 @@ static void find_ends(between *b, const cls_hold *hold, const double *values,
 
 /* ---- polynomials ---- */
 
-/* c (n) with sum c z = the value at x of the polynomial through (t, z), by least squares where there are more
- * points than its degree needs, without point `left_out`: with polynomials q that are orthogonal over the
- * points, c_j = sum_k q_k(x) q_k(t_j)/|q_k|^2. */
-static void fit_at(size_t n, size_t degree, const double *t, double x, size_t left_out, double *c) {
-    double q[2][MOST + 1], at[2] = {0, 1}, norm = 1, h = t[n - 1] - t[0];
+/* c (n) with sum c z = the value at x of the polynomial through (t, z), or its derivative where `sloped`, by least squares
+ * where there are more points than its degree needs, without point `left_out`: with polynomials q that are
+ * orthogonal over the points, c_j = sum_k q_k(x) q_k(t_j)/|q_k|^2. */
+static void fit_at(size_t n, size_t degree, const double *t, double x, size_t left_out, int sloped,
+                   double *c) {
+    double q[2][MOST + 1], at[2] = {0, 1}, slope[2] = {0, 0}, norm = 1, h = t[n - 1] - t[0];
     memset(q[0], 0, sizeof q[0]);
     memset(c, 0, n * sizeof *c);
     for (size_t j = 0; j < n; j++) q[1][j] = 1;
     for (size_t k = 0; k <= degree; k++) {
-        double *old = q[k % 2], *now = q[(k + 1) % 2], square = 0, mean = 0;
-        for (size_t j = 0; j < n; j++)
-            if (j != left_out) square += now[j] * now[j], mean += now[j] * now[j] * (t[j] - t[0]);
+        size_t a = k % 2, b = !a; /* the one before, this one */
+        double square = 0, mean = 0;
+        for (size_t j = 0; j < n; j++) {
+            if (j == left_out) continue;
+            square += q[b][j] * q[b][j];
+            mean += q[b][j] * q[b][j] * (t[j] - t[0]);
+        }
         mean /= square;
         for (size_t j = 0; j < n; j++)
-            if (j != left_out) c[j] += at[(k + 1) % 2] * now[j] / square;
-        double beta = k ? square / norm : 0, next;
-        for (size_t j = 0; j < n; j++) old[j] = ((t[j] - t[0] - mean) * now[j]) / h - beta * old[j];
-        next = (x - t[0] - mean) * at[(k + 1) % 2] / h - beta * at[k % 2];
-        at[k % 2] = next;
+            if (j != left_out) c[j] += (sloped ? slope[b] : at[b]) * q[b][j] / square;
+        double beta = k ? square / norm : 0;
+        for (size_t j = 0; j < n; j++)
+            q[a][j] = (t[j] - t[0] - mean) * q[b][j] / h - beta * q[a][j];
+        slope[a] = ((x - t[0] - mean) * slope[b] + at[b]) / h - beta * slope[a];
+        at[a] = (x - t[0] - mean) * at[b] / h - beta * at[a];
         norm = square;
     }
 }
@@ -155,12 +161,13 @@ static size_t rows_about(const between *b, size_t i, fit *f) {
     return first + f->rows > end ? end - f->rows : first;
 }
 
-/* Coefficients over all rows, applied to all states with this fit: where from `to` on, every `stride` numbers. */
-static void apply(const between *b, size_t which, size_t n, size_t to, size_t stride,
+/* Coefficients over all rows, applied to all states with this fit, into `out` (nz, n): from `to` on, every `stride`
+ * numbers. */
+static void apply(const between *b, size_t which, size_t n, double *out, size_t to, size_t stride,
                   double *room) {
     clsi_points *p = b->p;
     for (size_t k = 0; k < p->nz; k++) {
-        double *z = p->z + k * p->n;
+        const double *z = p->z + k * p->n;
         if (b->best[k] != which) continue;
         for (size_t i = 0; i < n; i++) {
             const double *c = b->coefficient + i * MOST;
@@ -168,7 +175,7 @@ static void apply(const between *b, size_t which, size_t n, size_t to, size_t st
             for (size_t j = 0; j < b->count[i]; j++) sum += c[j] * z[b->first[i] + j];
             room[i] = sum;
         }
-        for (size_t i = 0; i < n; i++) z[to + i * stride] = room[i];
+        for (size_t i = 0; i < n; i++) out[k * p->n + to + i * stride] = room[i];
     }
 }
 
@@ -183,15 +190,15 @@ static void smooth_rows(between *b, const unsigned char *joined, size_t chosen, 
         if (!joined[of]) continue;
         b->first[i] = rows_about(b, of, &f);
         b->count[i] = f.rows;
-        fit_at(f.rows, f.degree, p->time + b->first[i], p->time[i], MOST,
+        fit_at(f.rows, f.degree, p->time + b->first[i], p->time[i], MOST, 0,
                b->coefficient + i * MOST);
     }
-    apply(b, chosen, p->n_data, 0, 1, room);
+    apply(b, chosen, p->n_data, p->z, 0, 1, room);
 }
 
-/* Node `which` of all intervals. */
+/* Node `which` of all intervals: states, or their derivatives. */
 static void place_node(between *b, const unsigned char *joined, size_t chosen, size_t which,
-                       double *room) {
+                       int sloped, double *room) {
     clsi_points *p = b->p;
     for (size_t i = 0; i + 1 < p->n_data; i++) {
         size_t at = p->n_data + 2 * i + which;
@@ -204,10 +211,10 @@ static void place_node(between *b, const unsigned char *joined, size_t chosen, s
         p->time[at] = middle + (which ? GAUSS : -GAUSS) * h;
         b->first[i] = rows_about(b, i, &f);
         b->count[i] = f.rows;
-        fit_at(f.rows, f.degree, p->time + b->first[i], p->time[at], MOST,
+        fit_at(f.rows, f.degree, p->time + b->first[i], p->time[at], MOST, sloped,
                b->coefficient + i * MOST);
     }
-    apply(b, chosen, p->n_data - 1, p->n_data + which, 2, room);
+    apply(b, chosen, p->n_data - 1, sloped ? p->rate : p->z, p->n_data + which, 2, room);
 }
 
 /* How far off rows are from the polynomial through rows about them, without themselves: which fit is the best so
@@ -226,7 +233,7 @@ static void try_fit(between *b, size_t which) {
         size_t last = i + half < end ? i + half + 1 : end;
         b->count[i] = last - b->first[i];
         double c[MOST + 1];
-        fit_at(b->count[i], f.degree, p->time + b->first[i], p->time[i], i - b->first[i], c);
+        fit_at(b->count[i], f.degree, p->time + b->first[i], p->time[i], i - b->first[i], 0, c);
         c[i - b->first[i]] = c[b->count[i] - 1]; /* without the row itself there are MOST at most */
         memcpy(b->coefficient + i * MOST, c, (b->count[i] - 1) * sizeof *c);
     }
@@ -260,7 +267,9 @@ static void place_states(between *b, const unsigned char *joined, double *room) 
     for (size_t f = 0; f < FITS; f++) try_fit(b, f);
     for (size_t f = 0; f < FITS; f++) {
         if (!memchr(b->best, (int)f, p->nz)) continue;
-        for (size_t which = 0; which < 2; which++) place_node(b, joined, f, which, room);
+        for (size_t which = 0; which < 2; which++)
+            for (int sloped = 0; sloped <= p->rule.sloped; sloped++)
+                place_node(b, joined, f, which, sloped, room);
         if (f < EXACT) continue;
         p->smoothed = FIT[f].rows;
         smooth_rows(b, joined, f, room);
@@ -280,9 +289,10 @@ cls_status clsi_points_between(const cls_system *s, size_t n_tables, const cls_t
                  .end = rows + n,
                  .first = rows + 2 * n,
                  .count = rows + 3 * n};
+    if (p->rule.sloped && !p->rate) p->rate = clsi_calloc(p->n * p->nz, sizeof *p->rate);
     b.best = clsi_calloc(p->nz + 1, 1);
     b.least = clsi_calloc(p->nz + 1, sizeof *b.least);
-    cls_status status = values && hold && rows && b.best && b.least
+    cls_status status = values && hold && rows && b.best && b.least && (!p->rule.sloped || p->rate)
                             ? copy_inputs(s, n_tables, tables, names, values, n, error)
                             : clsi_no_memory(error);
     double *own = values + p->nu * n;

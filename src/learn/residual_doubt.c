@@ -85,20 +85,23 @@ static cls_status doubt(clsi_learner *w, cls_learn_report *report) {
     return status;
 }
 
-/* Of many states: windows that are simulated were not taken, and what that costs. */
+void clsi_tell_smoothed(const clsi_points *p, clsi_text *t) {
+    if (!p->smoothed) return;
+    clsi_text_printf(
+        t,
+        "; rows were smoothed by cubics through up to %zu of them: noise that is left in "
+        "them biases what was found, by more than its errors say where it is large",
+        p->smoothed);
+}
+
+/* Windows that are simulated were not taken, and what that costs. */
 static void explain_nodes(const clsi_points *p, clsi_text *t) {
     clsi_text_printf(
         t,
         "because all of %zu states are measured, which are too many to simulate windows "
         "of; noise at most %.1g of the spread",
         p->nz, p->noise);
-    if (p->smoothed)
-        clsi_text_printf(
-            t,
-            "; rows were smoothed by cubics through up to %zu of them: noise that is left in "
-            "what the functions depend on biases them, by more than their errors say "
-            "where it is large",
-            p->smoothed);
+    clsi_tell_smoothed(p, t);
 }
 
 static char *explain(const clsi_learner *w) {

@@ -19,22 +19,23 @@
 enum { ROWS = 241, CELLS = 70 };
 
 static const char rod[] =
-    "parameter N = 70, dx = 0.1\ninput P, Tout\ntemperature T[1..N]\nreservoir Tr = Tout\n"
+    "parameter N = 70, dx = 0.1, a = %s, g = %s\ninput P, Tout\ntemperature T[1..N]\nreservoir Tr "
+    "= Tout\n"
     "coefficient k(w) = %s\n"
     "thermal lagrangian sum(i in 1..N: dx*(T[i]*log(T[i]) - T[i]))\n"
     "for i in 1..N-1: heat exchange T[i] <-> T[i+1]: k((T[i] + T[i+1])/2)/dx\n"
-    "heat exchange T[N] <-> Tr: 0.1\nheat source heater on T[1]: P\n"
+    "heat exchange T[N] <-> Tr: g\nheat source heater on T[1]: P\n"
     "for i in 1..N: start T[i] = 1 + 0.3*cos(0.4*i)\nstep 0.05\n";
 
 static double truth(double w) {
     return 0.02 * (1 + 0.5 * (w - 1) + 0.3 * (w - 1) * (w - 1));
 }
 
-static cls_system *parse(const char *k) {
+static cls_system *parse(const char *k, const char *a, const char *g) {
     cls_error e;
     cls_system *s;
     clsi_text text = {0};
-    clsi_text_printf(&text, rod, k);
+    clsi_text_printf(&text, rod, a, g, k);
     if (cls_system_parse(text.data, "rod", NULL, &s, &e)) fail_msg("%s", e.message);
     clsi_text_clear(&text);
     return s;
@@ -47,7 +48,7 @@ typedef struct made {
 /* By a method that is not ours, with noise of this size. */
 static made *make(double noise) {
     cls_error e;
-    cls_system *s = parse("0.02*(1 + 0.5*(w - 1) + 0.3*(w - 1)^2)");
+    cls_system *s = parse("0.02*(1 + a*(w - 1) + 0.3*(w - 1)^2)", "0.5", "0.1");
     made *m = calloc(1, sizeof *m);
     cls_random random;
     cls_random_seed(&random, 11);
@@ -77,10 +78,8 @@ static made *make(double noise) {
     return m;
 }
 
-/* Learns from it, and leaves the function k. */
-static cls_learned_function *learn(const made *m, cls_learn_info *info, cls_model **model) {
+static void learn(const made *m, cls_system *s, cls_learn_info *info, cls_model **model) {
     cls_error e;
-    cls_system *s = parse("unknown");
     const char *names[CELLS + 3] = {"time", "P", "Tout"};
     const double *columns[CELLS + 3] = {m->time, m->input, m->input + ROWS};
     for (size_t k = 0; k < CELLS; k++) {
@@ -90,15 +89,20 @@ static cls_learned_function *learn(const made *m, cls_learn_info *info, cls_mode
     cls_table *t;
     if (cls_table_borrow(CELLS + 3, names, ROWS, columns, &t, &e)) fail_msg("%s", e.message);
     const cls_table *table = t;
-    const char *file = "made here", *unknown[] = {s->unknown[0]};
+    const char *file = "made here", *unknown[] = {s->n_unknown ? s->unknown[0] : NULL};
     cls_learn_options o = cls_learn_defaults();
-    o.n_unknown = 1;
+    o.n_unknown = s->n_unknown;
     o.unknown = unknown;
     o.want_report = 1;
     if (cls_learn(s, NULL, 1, &table, &file, &o, model, info, &e)) fail_msg("%s", e.message);
     cls_table_free(&t);
     cls_system_free(&s);
     assert_non_null(info->report);
+}
+
+static cls_learned_function *learn_function(const made *m, cls_learn_info *info,
+                                            cls_model **model) {
+    learn(m, parse("unknown", "0.5", "0.1"), info, model);
     assert_int_equal(info->report->n_functions, 1);
     return &info->report->functions[0];
 }
@@ -108,7 +112,7 @@ static void a_driven_rod_is_learned_without_simulating(void **unused) {
     made *m = make(0);
     cls_learn_info info;
     cls_model *model;
-    cls_learned_function *k = learn(m, &info, &model);
+    cls_learned_function *k = learn_function(m, &info, &model);
     assert_string_equal(info.optimizer, "linear");
     assert_non_null(strstr(info.report->choice, "70 states"));
     for (size_t i = 0; i < k->n; i++)
@@ -127,7 +131,7 @@ static void noise_leaves_few_terms(void **unused) {
     made *m = make(0.003);
     cls_learn_info info;
     cls_model *model;
-    cls_learned_function *k = learn(m, &info, &model);
+    cls_learned_function *k = learn_function(m, &info, &model);
     assert_non_null(strstr(info.report->choice, "smoothed by cubics"));
     assert_int_equal(info.parameters, 3); /* those of the truth */
     for (size_t i = 0; i < k->n; i++)
@@ -148,7 +152,7 @@ static void bits_do_not_depend_on_threads(void **unused) {
         cls_learn_info info;
         cls_model *model;
         omp_set_num_threads(threads);
-        cls_learned_function *k = learn(m, &info, &model);
+        cls_learned_function *k = learn_function(m, &info, &model);
         n = k->n < 64 ? k->n : 64;
         memcpy(value[threads - 1], k->value, n * sizeof **value);
         cls_learn_report_free(&info.report);
@@ -158,10 +162,37 @@ static void bits_do_not_depend_on_threads(void **unused) {
     free(m);
 }
 
+/* The same with a formula of which a number is unknown, and what the end loses. */
+static void parameters_of_many_states_need_no_simulation(void **unused) {
+    (void)unused;
+    const double noise[] = {0, 0.003}, within[] = {1e-6, 0.05};
+    for (size_t i = 0; i < 2; i++) {
+        made *m = make(noise[i]);
+        cls_learn_info info;
+        cls_model *model;
+        learn(m, parse("0.02*(1 + a*(w - 1) + 0.3*(w - 1)^2)", "unknown", "unknown"), &info,
+              &model);
+        assert_non_null(strstr(info.report->choice, "70 states"));
+        assert_int_equal(info.report->n_parameters, 2);
+        const cls_learned_parameter *a = &info.report->parameters[0];
+        for (size_t k = 0; k < 2; k++) {
+            double right = strcmp(a[k].name, "a") == 0 ? 0.5 : 0.1;
+            if (!(fabs(a[k].value / right - 1) <= within[i]) || !(a[k].error > 0))
+                fail_msg("%s = %.12g +- %g, noise %g", a[k].name, a[k].value, a[k].error, noise[i]);
+            if (i && !(fabs(a[k].value - right) <= 5 * a[k].error))
+                fail_msg("%s = %.12g +- %g is no error", a[k].name, a[k].value, a[k].error);
+        }
+        cls_learn_report_free(&info.report);
+        cls_model_free(&model);
+        free(m);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_driven_rod_is_learned_without_simulating),
         cmocka_unit_test(noise_leaves_few_terms),
+        cmocka_unit_test(parameters_of_many_states_need_no_simulation),
         cmocka_unit_test(bits_do_not_depend_on_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
