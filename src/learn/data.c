@@ -272,7 +272,7 @@ static size_t points_of(const clsi_points *p) {
 }
 
 int clsi_points_long(const clsi_points *p) {
-    return p->rule.between ? p->width > 6 : p->width > p->panel;
+    return p->rule.between ? p->width > 4 : p->width > p->panel;
 }
 
 /* Runs of points of one trajectory with increasing time. */
@@ -419,6 +419,7 @@ static cls_status choose_width(clsi_points *p, size_t window, size_t n_groups, c
     }
     p->n_trained = n_groups;
     if (!window) intervals = wanted_intervals(p);
+    if (!window && p->rule.between && intervals == 2) intervals = 1; /* no noise */
     if (intervals > shortest) intervals = shortest;
     while (!window && intervals > 2 && windows_of(p, n_groups, groups, intervals) < ENOUGH)
         intervals--;
