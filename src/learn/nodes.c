@@ -295,7 +295,7 @@ cls_status clsi_points_between(const cls_system *s, size_t n_tables, const cls_t
     cls_status status = values && hold && rows && b.best && b.least && (!p->rule.sloped || p->rate)
                             ? copy_inputs(s, n_tables, tables, names, values, n, error)
                             : clsi_no_memory(error);
-    double *own = values + p->nu * n;
+    double *own = values ? values + p->nu * n : NULL;
     if (status == CLS_OK)
         status = clsi_holds(s, p->rule.hold, CLS_HOLD_AUTO, n, values, hold, error);
     if (status == CLS_OK) {

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include "base/base.h"
 #include "learn/learn.h"
+#include "tests/sanitized.h"
 #include <clausius/learn.h>
 #include <clausius/random.h>
 #include <clausius/simulate.h>
@@ -128,6 +129,7 @@ static void a_driven_rod_is_learned_without_simulating(void **unused) {
  * smoothing leaves (1 %). */
 static void noise_leaves_few_terms(void **unused) {
     (void)unused;
+    SKIP_IF_SANITIZED();
     made *m = make(0.003);
     cls_learn_info info;
     cls_model *model;
@@ -145,6 +147,7 @@ static void noise_leaves_few_terms(void **unused) {
 
 static void bits_do_not_depend_on_threads(void **unused) {
     (void)unused;
+    SKIP_IF_SANITIZED();
     made *m = make(0.003);
     double value[2][64];
     size_t n = 0;
@@ -166,7 +169,7 @@ static void bits_do_not_depend_on_threads(void **unused) {
 static void parameters_of_many_states_need_no_simulation(void **unused) {
     (void)unused;
     const double noise[] = {0, 0.003}, within[] = {1e-6, 0.05};
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = THINNED(0, 1); i < 2; i++) {
         made *m = make(noise[i]);
         cls_learn_info info;
         cls_model *model;
