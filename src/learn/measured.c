@@ -348,7 +348,7 @@ static char *explain_local(const clsi_points *p, const clsi_local *fit) {
         "the equations of motion between %zu rows, %zu in all, because all of %zu states "
         "are measured, which are too many to simulate windows of; noise at most %.1g of "
         "the spread",
-        p->n_data, fit->rows, p->nz, p->noise);
+        p->n_data, fit->rows, p->nz, p->row_noise);
     clsi_tell_smoothed(p, &t);
     return clsi_text_take(&t);
 }

@@ -262,7 +262,7 @@ static void place_states(between *b, const unsigned char *joined, double *room) 
     clsi_points *p = b->p;
     for (size_t k = 0; k < p->nz; k++) {
         b->least[k] = INFINITY;
-        p->noise = fmax(p->noise, clsi_points_noise(p, k) / clsi_points_spread(p, k));
+        p->row_noise = fmax(p->row_noise, clsi_points_noise(p, k) / clsi_points_spread(p, k));
     }
     for (size_t f = 0; f < FITS; f++) try_fit(b, f);
     for (size_t f = 0; f < FITS; f++) {

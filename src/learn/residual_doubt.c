@@ -100,7 +100,7 @@ static void explain_nodes(const clsi_points *p, clsi_text *t) {
         t,
         "because all of %zu states are measured, which are too many to simulate windows "
         "of; noise at most %.1g of the spread",
-        p->nz, p->noise);
+        p->nz, p->row_noise);
     clsi_tell_smoothed(p, t);
 }
 
