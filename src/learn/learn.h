@@ -49,10 +49,8 @@ typedef struct clsi_points {
     clsi_rule rule;
     size_t n, nz; /* all points; means of two neighbours, or nodes between them, follow the data */
     size_t nu;    /* inputs, where the rule has nodes */
-    size_t
-        smoothed; /* rows of the longest cubics that took the place of noisy rows; 0: rows are as measured */
-    double
-        noise; /* of the rows as measured, the largest part of a state's spread, where there are nodes */
+    size_t smoothed;  /* rows of the longest cubics in the place of noisy rows; 0: as measured */
+    double row_noise; /* of the rows as measured over the spread, at most, where there are nodes */
     size_t n_data;
     double *time; /* (n) */
     double *z;    /* (nz + nu, n): state k of point i is z[k*n + i]; inputs follow */
