@@ -284,6 +284,14 @@ static cls_status compile_monitor(compiler *c) {
     return status;
 }
 
+/* Sum of 1/T of the reservoirs. */
+static cls_node coldness_outside(const cls_system *s) {
+    cls_node *list = open_terms(s->g, s->nr);
+    for (size_t k = 0; k < s->nr && list; k++)
+        list[k] = cls_div(s->g, cls_constant(s->g, 1), s->bound.reservoir[k]);
+    return close_terms(s->g, s->nr, list);
+}
+
 static cls_status compile_scale(compiler *c) {
     const cls_system *s = c->sp->s;
     const clsi_form *f = s->form;
@@ -296,6 +304,7 @@ static cls_status compile_scale(compiler *c) {
     int counts = c->sp->options.monitor || c->sp->scheme->estimate || c->sp->scheme->carries;
     to[CLSI_SCALE_ENTROPY_SLOPES] =
         counts ? slopes_of(g, f->entropy, f->nz, f->z) : cls_constant(g, 0);
+    to[CLSI_SCALE_COLD] = coldness_outside(s);
     to[CLSI_SCALE_POWER] = cls_constant(g, 0);
     if (!s->m) status = power_of(s, &to[CLSI_SCALE_POWER]);
     if (status != CLS_OK) return clsi_graph_failed(g, c->error);

@@ -72,6 +72,7 @@ enum {
     CLSI_SCALE_ENERGY,        /* the largest additive term of the energy */
     CLSI_SCALE_ENERGY_SLOPES, /* sum |z_i dE/dz_i|: times half an epsilon, what rounding z does to E */
     CLSI_SCALE_ENTROPY_SLOPES, /* the same for the entropy */
+    CLSI_SCALE_COLD,           /* sum of 1/T of the reservoirs */
     CLSI_SCALE_POWER, /* of the forces that have a potential, where there is no heat; else 0 */
     CLSI_SCALES
 };

@@ -82,6 +82,20 @@ static const struct {
                         "lagrangian v.x^2/2 + v.x^4/4 - x^2/2 - exp(S1) - exp(S2)\n"
                         "friction on S1: x <- -k*v.x\nheat exchange T1 <-> T2: k\n"
                         "start x = 1, v.x = 0.5, S1 = 0.2, S2 = 0\n"},
+    /* heat capacities that are negative (a star), or become so */
+    {"a star and its cloud",
+     "coordinate x\nentropy S1, S2\nparameter k = 1\n"
+     "hamiltonian p.x^2/2 + x^2/2 + 3*(2 - exp(-S1/3)) + 2*exp(S2/2)\n"
+     "heat exchange T1 <-> T2: k\nstart x = 1, p.x = 0, S1 = 1, S2 = 0.3\n"},
+    {"a star and a larger cloud",
+     "coordinate x\nentropy S1, S2\nparameter k = 1\n"
+     "hamiltonian p.x^2/2 + x^2/2 + 3*(2 - exp(-S1/3)) + 4*exp(S2/4)\n"
+     "heat exchange T1 <-> T2: k\nstart x = 1, p.x = 0, S1 = 1, S2 = 0.3\n"},
+    {"a gas that is no gas",
+     "coordinate x\ntemperature T1, T2\nparameter k = 1\n"
+     "thermal lagrangian v.x^2/2 - x^2/2 + T1*(log(T1) - 1) - 0.5*x^2/T1^0.5"
+     " + 3*T2*(log(T2) - 1)\n"
+     "heat exchange T1 <-> T2: k\nstart x = 2, v.x = 0, T1 = 2, T2 = 0.8\n"},
 };
 enum { N_ELEMENTS = sizeof elements / sizeof *elements, STEPS = 60 };
 
