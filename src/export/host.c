@@ -70,6 +70,7 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
                           "#define CLSI_LOW(nw, k) ((void)(nw), clsi_low[k])\n"
                           "#define CLSI_HIGH(nw, k) ((void)(nw), clsi_high[k])\n"
                           "#define CLSI_OF_STATE(nw, i) ((void)(nw), clsi_of_state[i])\n"
+                          "#define CLSI_OUTSIDE(nw, i) ((void)(nw), clsi_outside[i])\n"
                           "#define CLSI_STAGE_OF(sim, i) ((void)(sim), clsi_stages[i])\n"
                           "#define CLSI_STEP(sim) ((sim)->h)\n"
                           "#define CLSI_TIME(sim) ((sim)->t0 + (double)(sim)->steps * (sim)->h)\n");
@@ -82,6 +83,8 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out, "\nstatic const int clsi_of_state[] = {");
     for (size_t k = 0; k < sp->n_unknowns; k++)
         clsi_text_printf(out, "%d, ", CLSI_OF_STATE(&nw, (int)k));
+    clsi_text_append(out, "0};\nstatic const int clsi_outside[] = {");
+    for (size_t i = 0; i < sp->nz; i++) clsi_text_append(out, CLSI_OUTSIDE(&nw, i) ? "1, " : "0, ");
     clsi_text_append(out, "0};\nstatic const int clsi_guarded[] = {");
     for (size_t k = 0; k < sp->n_guarded; k++) clsi_text_printf(out, "%zu, ", sp->guarded[k]);
     for (int high = 0; high < 2; high++) {

@@ -105,7 +105,8 @@ TARGET static void LOOP(begin)(clsi_pack *p, double h) {
         store(p->before + l, splat(INFINITY));
         vector rest = splat(0);
         for (size_t i = 0; i < p->n; i++)
-            rest = LOOP(larger)(rest, LOOP(size)(load(p->state + i * L + l)));
+            if (!(sp->outside && i < sp->nz && sp->outside[i]))
+                rest = LOOP(larger)(rest, LOOP(size)(load(p->state + i * L + l)));
         for (size_t i = 0; i < (size_t)p->k; i++) {
             size_t of = sp->of_state[i] < p->n ? sp->of_state[i] : p->n;
             vector z = splat(of < p->n);

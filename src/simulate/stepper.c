@@ -347,6 +347,22 @@ static cls_status compile_all(compiler *c) {
     return status;
 }
 
+enum { ENVIRONMENTS = 64 }; /* entropies of a system that is looked through for them */
+
+/* Entropies whose temperature is no matter of the state: they take what they get. */
+static cls_status find_outside(clsi_stepper *sp, cls_error *error) {
+    const cls_system *s = sp->s;
+    const clsi_form *f = s->form;
+    if (f->kind == CLSI_FORM_THERMAL || s->m > ENVIRONMENTS) return CLS_OK;
+    for (size_t i = 0; i < s->m; i++) {
+        if (cls_depends(s->g, f->T[i], f->nz, f->z)) continue;
+        if (!sp->outside) sp->outside = clsi_calloc(f->nz, 1);
+        if (!sp->outside) return clsi_no_memory(error);
+        sp->outside[s->nq + s->n + i] = 1;
+    }
+    return CLS_OK;
+}
+
 static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbols, int settable,
                          int dense, cls_error *error) {
     size_t k = st ? st->n_unknowns : 0;
@@ -371,7 +387,8 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
     cls_status status = CLS_MEMORY;
     if (c.inputs && c.outputs && sp->of_state) {
         if (st) memcpy(sp->of_state, st->of_state, k * sizeof *sp->of_state);
-        status = compile_all(&c);
+        status = find_outside(sp, error);
+        if (status == CLS_OK) status = compile_all(&c);
     } else {
         (void)clsi_no_memory(error);
     }
@@ -500,6 +517,7 @@ void clsi_stepper_free(clsi_stepper **stepper) {
     free(sp->guarded);
     free(sp->domain);
     free(sp->of_state);
+    free(sp->outside);
     clsi_system_view_free(&sp->view);
     free(sp);
     *stepper = NULL;

@@ -389,8 +389,25 @@ static void round_off_of_a_heavy_body_is_no_heat_of_a_cold_reservoir(void **stat
     cls_system_free(&s);
 }
 
+/* What an environment has taken, 1e28, says nothing of how well a small entropy is to be solved for (found by systems
+ * by chance: Newton's method stopped at once, and the body grew hotter beside cold air). */
+static void an_environment_says_nothing_of_the_others(void **state) {
+    (void)state;
+    cls_system *s = system_from(
+        "storage body(entropy s): 0.0196*exp(s/0.0196)\nenvironment air(entropy s0): 0.1\n"
+        "resistive wall(entropy s, entropy out): 431\nconnect body.s, wall.s\n"
+        "connect air.s0, wall.out\nstart s = 1.3, s0 = 0\nstep 0.033\n");
+    double start[16];
+    char why[640];
+    assert_int_equal(cls_system_start(s, NULL, start, NULL), CLS_OK);
+    trial r = {.scheme = "discrete-gradient", .h = 0.033, .steps = 350, .every = 1};
+    if (try_motion(s, start, r, why, sizeof why) != HELD) fail_msg("%s", why);
+    cls_system_free(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_environment_says_nothing_of_the_others),
         cmocka_unit_test(laws_hold_at_any_stiffness),
         cmocka_unit_test(stiff_exchange_settles),
         cmocka_unit_test(many_bodies_settle),
