@@ -4,6 +4,8 @@
  * velocity, an input or a coordinate. Around them stands the plainest system that has such columns and
  * can be learned as it is: a potential and a friction for every coordinate, a heat capacity and a leak to
  * the room for every temperature, a factor for every input. The temperature outdoors is that of the room; watts heat.
+ * Amounts of substances have no inertia: their rates are unknown functions of all of them, without a law until
+ * somebody writes the reactions. Where everything looks like an input something of it must be what moves.
  * What is a guess says so in the text; the draft is read as a system before it is given, so that what is given
  * loads. */
 #include "base/base.h"
@@ -27,6 +29,7 @@ typedef enum role {
     AMBIENT,
     INPUT,
     HEAT,
+    AMOUNT, /* of a substance */
     CONSTANT,
     TIME,
     GROUP, /* the number of a motion */
@@ -80,9 +83,25 @@ static role role_of(const column *c) {
                              *const hot[] = {"W", "W/m2", NULL}, *const outside[] = {"N",  "N m",
                                                                                      "V",  "A",
                                                                                      "Pa", NULL};
+    static const char *const amounts[] = {"mol", "mol/m3", NULL};
     static const char *const warm_names[] = {"temp", "t", "th", NULL};
-    static const char *const ambient_names[] = {"ambient", "outdoor", "outside", "weather", "t_amb",
-                                                "tamb",    "t_out",   "tout",    "to",      NULL};
+    static const char *const ambient_names[] = {"ambient",
+                                                "outdoor",
+                                                "exter",
+                                                "aussen",
+                                                "au\xc3\x9f"
+                                                "en",
+                                                "umgebung",
+                                                "surround",
+                                                "environ",
+                                                "outside",
+                                                "weather",
+                                                "t_amb",
+                                                "tamb",
+                                                "t_out",
+                                                "tout",
+                                                "to",
+                                                NULL};
     static const char *const fast_names[] = {"vel",  "speed", "omega", "rpm", "dot",
                                              "rate", "v",     "w",     NULL};
     static const char *const outside_names[] = {"torque", "force", "volt",  "current", "pwm",
@@ -96,6 +115,7 @@ static role role_of(const column *c) {
     if (is_unit(c->unit, hot)) return HEAT;
     if (is_unit(c->unit, fast)) return VELOCITY;
     if (is_unit(c->unit, outside)) return INPUT;
+    if (is_unit(c->unit, amounts)) return AMOUNT;
     if (c->unit) return COORDINATE;
     if (c->facts.wraps || has_word(c->name, angle_names)) return ANGLE;
     if (has_word(c->name, outside_names)) return INPUT;
@@ -202,7 +222,8 @@ static void look_at_time(draft *d, const cls_time_facts *f, const column *c, siz
     if (c->unit && cls_unit_convert(c->unit, "s", &factor, &divisor, &offset, &ignored) != CLS_OK)
         factor = divisor = 1;
     double span = f->known ? f->last - f->first : c->facts.max - c->facts.min;
-    double spacing = f->known ? f->spacing : rows > 1 ? span / (double)(rows - 1) : 0;
+    double mean = rows > 1 ? span / (double)(rows - 1) : 0, spacing = f->known ? f->spacing : mean;
+    if (fabs(spacing - mean) < 0.01 * mean) spacing = mean; /* times that were rounded */
     d->span = span * factor / divisor;
     d->spacing = spacing * factor / divisor;
 }
@@ -211,6 +232,18 @@ static void look_at_time(draft *d, const cls_time_facts *f, const column *c, siz
 static void check_ambient(draft *d) {
     size_t kept = nth(d, TEMPERATURE, TEMPERATURE, 0) ? 1 : 0;
     for (column *c; (c = nth(d, AMBIENT, AMBIENT, kept));) c->role = TEMPERATURE;
+}
+
+/* Something must move: voltages on their own are what rings, not what drives it. Amounts beside coordinates are
+ * such. */
+static void check_moving(draft *d) {
+    int still = !coordinates(d) && !count(d, TEMPERATURE, AMOUNT);
+    for (column *c; still && (c = nth(d, INPUT, INPUT, 0));) c->role = COORDINATE;
+    for (column *c; coordinates(d) && (c = nth(d, AMOUNT, AMOUNT, 0));) c->role = COORDINATE;
+}
+
+static int is_chemistry(const draft *d) {
+    return count(d, AMOUNT, AMOUNT) > 0;
 }
 
 static cls_status find_columns(draft *d, const cls_table *t, cls_error *error) {
@@ -242,6 +275,7 @@ static cls_status find_columns(draft *d, const cls_table *t, cls_error *error) {
         if (d->c[i].role == TIME && strcmp(d->c[i].name, "trajectory"))
             look_at_time(d, &times, &d->c[i], cls_table_rows(t));
     check_ambient(d);
+    check_moving(d);
     /* what a torque moves turns */
     static const char *const torque[] = {"N m", NULL}, *const torque_names[] = {"torque", "tau",
                                                                                 NULL};
@@ -255,7 +289,7 @@ static cls_status find_columns(draft *d, const cls_table *t, cls_error *error) {
         nth(d, VELOCITY, VELOCITY, k)->hidden = 1;
     for (size_t i = 0; i < d->n; i++)
         if (d->c[i].role < CONSTANT) name_variable(d, &d->c[i]);
-    if (!coordinates(d) && !count(d, TEMPERATURE, TEMPERATURE))
+    if (!coordinates(d) && !count(d, TEMPERATURE, AMOUNT))
         return clsi_fail(error, CLS_DATA,
                          "%s: no column that changes and is no input: nothing to make a system of; "
                          "name columns with --map or --columns",
@@ -384,7 +418,7 @@ static void write_columns(const draft *d) {
             clsi_text_printf(d->f, "data %s = \"%s [%s]\"%s\n", c->variable, c->name,
                              kelvin(c, &value), c->unit ? "" : "   # the unit is a guess");
         else if ((c->role == COORDINATE || c->role == ANGLE || c->role == INPUT ||
-                  c->role == HEAT) &&
+                  c->role == HEAT || c->role == AMOUNT) &&
                  strcmp(c->name, c->variable))
             write_data(d, c->variable, c);
     }
@@ -544,6 +578,11 @@ static double first_of(const column *c) {
     return c->first * factor / divisor + offset;
 }
 
+static void write_step(const draft *d) {
+    if (d->spacing > 0 && d->span > 0)
+        clsi_text_printf(d->f, "step  %.6g\nuntil %.6g\n", d->spacing, d->span);
+}
+
 static void write_start(const draft *d) {
     size_t n = coordinates(d), m = count(d, TEMPERATURE, TEMPERATURE);
     double value = 300;
@@ -559,8 +598,7 @@ static void write_start(const draft *d) {
     }
     if (!m) clsi_text_printf(d->f, ", T_body = 300");
     clsi_text_printf(d->f, "\n");
-    if (d->spacing > 0 && d->span > 0)
-        clsi_text_printf(d->f, "step  %.6g\nuntil %.6g\n", d->spacing, d->span);
+    write_step(d);
 }
 
 /* One temperature that loses heat is the least there is; real things mostly have a heavier part behind. */
@@ -580,8 +618,42 @@ static void write_behind(const draft *d) {
         10 * capacity(d), leak(d), leak(d), heated(d, 0), value);
 }
 
+static void write_chemistry(const draft *d) {
+    const column *c;
+    clsi_text_append(d->f, "# Rates as functions of everything that is there: no law is promised. "
+                           "Who knows the reactions "
+                           "writes\n# `mole`, an energy and `reaction A + B <-> C on T: k` "
+                           "instead, and atoms and both "
+                           "laws are kept\n# (docs/guide/17-matter.md).\n");
+    for (size_t k = 0; (c = nth(d, TEMPERATURE, AMOUNT, k)); k++) {
+        clsi_text_printf(d->f, "part rate_%s of ", c->variable);
+        for (size_t j = 0; nth(d, TEMPERATURE, AMOUNT, j); j++)
+            clsi_text_printf(d->f, "%s%s", j ? ", " : "", nth(d, TEMPERATURE, AMOUNT, j)->variable);
+        for (size_t j = 0; nth(d, INPUT, HEAT, j); j++)
+            clsi_text_printf(d->f, ", %s", nth(d, INPUT, HEAT, j)->variable);
+        clsi_text_append(d->f, " = unknown");
+        write_range(d, c);
+    }
+    for (size_t k = 0; (c = nth(d, INPUT, HEAT, k)); k++)
+        clsi_text_printf(d->f, "input %s\n", c->variable);
+    for (size_t k = 0; (c = nth(d, TEMPERATURE, AMOUNT, k)); k++)
+        clsi_text_printf(d->f, "ode %s' = rate_%s\n", c->variable, c->variable);
+    write_columns(d);
+    for (size_t k = 0; (c = nth(d, TEMPERATURE, AMOUNT, k)); k++) {
+        double value = c->first;
+        if (c->role == TEMPERATURE) (void)kelvin(c, &value);
+        clsi_text_printf(d->f, "%s%s = %.9g", k ? ", " : "start ", c->variable, value);
+    }
+    clsi_text_append(d->f, "\n");
+    write_step(d);
+}
+
 static void write_text(const draft *d, const char *name) {
     write_head(d, name);
+    if (is_chemistry(d)) {
+        write_chemistry(d);
+        return;
+    }
     write_variables(d);
     write_parameters(d);
     write_energy(d);

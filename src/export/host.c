@@ -56,7 +56,7 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     define(out, "CLSI_INPUTS", "sim", sp->nu);
     size_t k = sp->n_unknowns, some = k ? k : 1;
     clsi_text_printf(out, "enum { CLSI_STEP_SLOPES = %zu, CLSI_SOME_UNKNOWNS = %zu };\n",
-                     (k + sp->nz) * (k + sp->nz), some);
+                     (2 * k + sp->nz) * sp->nz, some);
     define(out, "CLSI_PARAMETERS", "sim", e->n_parameters);
     define(out, "CLSI_FIRST_PARAMETER", "sim", sp->first_free);
     define(out, "CLSI_MAX_HALVINGS", "sim", (size_t)sp->options.max_halvings);

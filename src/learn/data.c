@@ -194,6 +194,16 @@ double clsi_points_noise(const clsi_points *p, size_t k) {
     return last > FALLS * before ? last : 0;
 }
 
+/* The largest share that noise has in the second differences, which are all that positions say of forces. */
+static double noise_of_forces(const clsi_points *p) {
+    double most = 0;
+    for (size_t k = 0; k < p->nz; k++) {
+        double noise = clsi_points_noise(p, k), bend = differences(p, k, 3);
+        if (bend > 1e-12 * clsi_points_spread(p, k)) most = fmax(most, noise / bend);
+    }
+    return most;
+}
+
 static const double UNEVEN = 0.01, FAR = 5e-4;
 
 /* A quadrature over rows that are not equally distant has an order less: intervals that differ by more than
@@ -504,6 +514,7 @@ static cls_status create(const cls_system *s, size_t n_tables, const cls_table *
     if (status == CLS_OK && rule->means) add_means(p);
     if (status == CLS_OK)
         status = make_windows(p, trajectory, table, joined, validate, max_windows, window, error);
+    if (status == CLS_OK && rule->positions) p->noise = noise_of_forces(p);
     if (status == CLS_OK && rule->positions) status = clsi_points_expand(p, p->nz, joined, error);
     free(trajectory);
     free(table);

@@ -183,25 +183,19 @@ static void split_steps(clsi_learner *w, const cls_system *s) {
     }
 }
 
-static cls_status run(clsi_learner *w, const cls_system *system, const cls_assignments *set,
-                      size_t n_tables, const cls_table *const *tables, const char *const *names,
-                      clsi_stream *stream, cls_model **out) {
+/* The rule of the residual and its points. only: positions are all there is; lacking: states that no column
+ * says are found by simulations. */
+static cls_status take_points(clsi_learner *w, size_t n_tables, const cls_table *const *tables,
+                              const char *const *names, int only, int lacking, clsi_rule *rule,
+                              char **said) {
+    const cls_system *system = w->system;
     const cls_learn_options *o = w->o;
-    clsi_rule rule;
     /* shooting simulates all states with its scheme, and guesses those that are not there: its
      * residual has the default rule */
-    int shooting = clsi_is_loss(w, "shooting");
-    int only = !shooting && system->n && clsi_only_positions(system, n_tables, tables);
-    /* the residual needs all states, or positions alone; of anything else hidden states are found */
-    int recorded = clsi_learner_is_recorded(w);
-    int lacking = recorded || is_lacking(w, n_tables, tables, only);
-    if (lacking) shooting = 1, only = 0;
-    cls_status status = check_loss(w);
-    if (status == CLS_OK && recorded) status = check_recorded(w);
-    if (status == CLS_OK)
-        status = clsi_rule_find(system, shooting ? NULL : o->scheme, only, &rule, w->error);
+    int shooting = lacking || clsi_is_loss(w, "shooting");
+    cls_status status = clsi_rule_find(system, shooting ? NULL : o->scheme, only, rule, w->error);
     if (status != CLS_OK) return status;
-    int positions = rule.positions != NULL;
+    int positions = rule->positions != NULL;
     if (positions && system->has_operator)
         return clsi_fail(w->error, CLS_USAGE,
                          "'%s' has a friction operator (dissipation), which is not learned from "
@@ -215,17 +209,39 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
     if (status == CLS_OK) status = check_adjoint(w);
     if (status == CLS_OK) status = check_anchors(w, system);
     if (status == CLS_OK && positions && !clsi_is_loss(w, "residual") &&
-        !clsi_is_loss(w, "shooting"))
+        !clsi_is_loss(w, "multiple-shooting") && !clsi_is_loss(w, "shooting"))
         status = clsi_fail(w->error, CLS_USAGE,
                            "the loss %s needs all states as columns of the data", o->loss);
-    char *said = NULL;
     if (status == CLS_OK && !positions && !lacking)
-        status = clsi_learner_scheme(w, n_tables, tables, names, &rule, &said);
-    rule.smooth = rule.composite && !shooting && !has_network(system, o);
+        status = clsi_learner_scheme(w, n_tables, tables, names, rule, said);
+    rule->smooth = rule->composite && !shooting && !has_network(system, o);
     if (status == CLS_OK)
-        status = clsi_points_create_wide(system, n_tables, tables, names, &rule, o->validate,
+        status = clsi_points_create_wide(system, n_tables, tables, names, rule, o->validate,
                                          o->max_windows ? o->max_windows : usual_windows(system, o),
                                          shooting ? 0 : o->window, shooting, &w->points, w->error);
+    return status;
+}
+
+static cls_status run(clsi_learner *w, const cls_system *system, const cls_assignments *set,
+                      size_t n_tables, const cls_table *const *tables, const char *const *names,
+                      clsi_stream *stream, cls_model **out) {
+    const cls_learn_options *o = w->o;
+    clsi_rule rule;
+    int only =
+        !clsi_is_loss(w, "shooting") && system->n && clsi_only_positions(system, n_tables, tables);
+    /* the residual needs all states, or positions alone; of anything else hidden states are found */
+    int recorded = clsi_learner_is_recorded(w);
+    int lacking = recorded || is_lacking(w, n_tables, tables, only);
+    cls_status status = check_loss(w);
+    if (status == CLS_OK && recorded) status = check_recorded(w);
+    if (status != CLS_OK) return status;
+    char *said = NULL;
+    status = take_points(w, n_tables, tables, names, only && !lacking, lacking, &rule, &said);
+    if (status == CLS_OK && !lacking && !stream && clsi_learner_has_noisy_positions(w)) {
+        clsi_points_free(&w->points);
+        lacking = 1;
+        status = take_points(w, n_tables, tables, names, 0, lacking, &rule, &said);
+    }
     /* rows that a scheme made to the last digit are not noisy, however far apart they are */
     int noisy = status == CLS_OK && !said && (recorded || clsi_learner_is_noisy(w)), tried = noisy;
     if (noisy) status = clsi_learner_fit_noisy(w, n_tables, tables, names, &noisy);
@@ -244,7 +260,8 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
     w->beyond = stream;
     cls_table **held = NULL;
     if (status == CLS_OK && !noisy && !stream && (o->test > 0 || o->n_test))
-        status = hold_back(w, n_tables, tables, names, &rule, shooting, &held);
+        status = hold_back(w, n_tables, tables, names, &rule,
+                           lacking || clsi_is_loss(w, "shooting"), &held);
     if (status == CLS_OK && !noisy) status = clsi_learner_choose(w);
     if (status == CLS_OK && !noisy && stream) status = solve_stream(w, stream);
     if (stream) {

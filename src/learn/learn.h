@@ -59,6 +59,7 @@ typedef struct clsi_points {
     size_t *held;   /* (n_held, 2): first point, one past the last */
     struct clsi_intervals *intervals; /* positions only: then points are nodes; else NULL */
     size_t n_trained, *trained;       /* the same for those to learn from */
+    double noise; /* positions only: the largest share of noise in their second differences */
 } clsi_points;
 
 /* ---- positions.c: what is measured are positions, from interval to interval ---- */

@@ -134,6 +134,8 @@ cls_status clsi_learner_weights(clsi_learner *w);
 
 /* Are the data so noisy, and is what is unknown such, that multiple shooting is to be taken? */
 int clsi_learner_is_noisy(const clsi_learner *w);
+/* The points are positions, and so noisy that velocities are better found as hidden states. */
+int clsi_learner_has_noisy_positions(const clsi_learner *w);
 /* Is it simulations that this can be learned by and nothing else: inputs, or parameters beside parts? */
 int clsi_learner_is_recorded(const clsi_learner *w);
 /* In the place of clsi_learner_fit; not *taken: it is not for a basis as large as the one asked for.

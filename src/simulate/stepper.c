@@ -468,8 +468,8 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
     if (s->n_unknown)
         return clsi_fail(error, CLS_SYSTEM,
                          "the part '%s' of '%s' is unknown: learn it from data first, with "
-                         "`clausius learn %s DATA`",
-                         s->unknown[0], s->name, s->name);
+                         "`clausius learn SYSTEM DATA`",
+                         s->unknown[0], s->name);
     const char *name = options->scheme ? options->scheme : cls_scheme_default(s);
     cls_status status = clsi_parameters_known(s, error);
     if (status == CLS_OK) status = cls_scheme_applies(name, s, error);

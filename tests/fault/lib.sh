@@ -19,6 +19,7 @@ inputs() {
 make_inputs() {
     set -e
     "$CLAUSIUS" simulate adiabatic-piston --steps 30 -o piston.csv --quiet
+    printf 'Date;Time;note;x (mm)\n31/01/2026;23:59:30;"a, b";1,5\n01/02/2026;00:00:30;ok;2,5\n' >dates.csv
     "$CLAUSIUS" simulate adiabatic-piston --steps 60 --h 0.005 -o other.csv --quiet
     "$CLAUSIUS" simulate adiabatic-piston --samples 3 --sample "x~U(-0.1,0.1), v.x~U(-1,1)" --steps 12 -o data.csv --quiet
     "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1, F2" --field "chebyshev(1)" -o model.safetensors --quiet
@@ -124,6 +125,8 @@ audit audit $INPUTS/piston.csv
 audit-json audit $INPUTS/piston.csv --json
 compare compare $INPUTS/piston.csv $INPUTS/other.csv
 inspect data inspect $INPUTS/piston.csv
+dates data inspect $INPUTS/dates.csv
+dates-convert data convert $INPUTS/dates.csv -o out.csv
 convert data convert $INPUTS/piston.csv -o out.csv --map "x=x [mm]"
 learn learn adiabatic-piston $INPUTS/data.csv --unknown "F1" --field "chebyshev(1)" -o out.safetensors --quiet
 svg plot $INPUTS/piston.csv -o out.svg
