@@ -350,6 +350,7 @@ static cls_status open_csv(const char *path, const cls_read_options *o, cls_tabl
     csv *f = clsi_calloc(1, sizeof *f);
     if (!f) return clsi_no_memory(error);
     f->drop = o->drop_missing;
+    unsigned long before = clsi_failures();
     cls_status status = clsi_lines_open(&f->lines, path, o, error);
     if (!status) status = cls_table_create(1, (const char *const[]){"notes"}, &notes, error);
     if (!status) status = clsi_dialect_read(&f->lines, notes, &f->dialect, error);
@@ -358,6 +359,7 @@ static cls_status open_csv(const char *path, const cls_read_options *o, cls_tabl
     if (!status) status = make_head(f, notes, head, error);
     if (!status && !(f->row = clsi_calloc(f->dialect.names.n, sizeof *f->row)))
         status = clsi_no_memory(error);
+    status = clsi_failed_since(before, status, error); /* remarks are a part of what is said */
     cls_table_free(&notes);
     if (status) {
         cls_table_free(head);

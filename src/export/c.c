@@ -153,7 +153,7 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
         "typedef struct %s {\n"
         "    double state[%zu]; /* see %s_STATE_...; then what each sum still owes */\n"
         "    double t0, h;     /* time is t0 + steps h */\n    uint64_t steps;\n"
-        "    double defect, step_entropy, energy_scale, ahead, scale[%d];\n"
+        "    double defect, step_entropy, energy_scale, ahead, highest, largest_size, scale[%d];\n"
         "    double monitor_out[%zu], monitor_start[%zu], next_out[%zu], row_in[%zu];\n"
         "    double saved[%zu], history[%zu], input[%zu], parameter[%zu];\n"
         "    int history_length[%zu], single; /* the last step was one solve */\n"
