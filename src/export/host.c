@@ -132,7 +132,7 @@ static void append_runs(clsi_text *out, const clsi_export *e) {
 }
 
 static const char run_early[] =
-    "\nstatic void clsi_run_early(clsi_newton *nw) {\n"
+    "\nstatic inline void clsi_run_early(clsi_newton *nw) {\n"
     "    clsi_residual_early(nw->changed, nw->in, nw->keep, nw->out);\n}\n";
 
 /* What the monitor has left there belongs to the state `at`. */
@@ -145,7 +145,7 @@ static const char run_warm[] =
     "#else\n"
     "    return memcmp(nw->in, nw->at, sizeof nw->at) == 0;\n"
     "#endif\n}\n"
-    "\nstatic void clsi_run_early(clsi_newton *nw) {\n"
+    "\nstatic inline void clsi_run_early(clsi_newton *nw) {\n"
     "    if (clsi_is_warm(nw)) {\n"
     "        clsi_residual_warm(nw->changed, nw->in, nw->keep, nw->out);\n"
     "        return;\n"
