@@ -73,7 +73,8 @@ static cls_status doubt(clsi_learner *w, cls_learn_report *report) {
     double *S = clsi_calloc(2 * P * P + (BLOCKS + 1) * P + 1, sizeof *S), *C = S + P * P;
     double *g = C + P * P, *errors = g + BLOCKS * P;
     cls_status status = S ? add_blocks(w, S, g, &windows) : clsi_no_memory(w->error);
-    double share = (double)windows / fmax((double)w->info->windows, (double)windows);
+    double used = fmin((double)w->info->samples, (double)w->info->windows);
+    double share = (double)windows / fmax(used, (double)windows);
     if (status == CLS_OK) status = make_covariance(P, S, g, share, C, errors, w->error);
     if (status == CLS_OK) status = clsi_learner_bands(w, P, C, errors, NULL, report, w->error);
     free(S);

@@ -246,4 +246,30 @@ test_how_many_windows_there_were_is_said() {
     expect_stderr '^  windows +1026 to learn from, 114 to validate$'
 }
 
+# One solve uses every row, whatever the format and however few bytes there are, in one process or in shards; the points by which the
+# rest is chosen are 20,000. Iterations take fewer, and say so.
+test_one_solve_uses_every_window() {
+    run "$CLAUSIUS" simulate adiabatic-piston --samples 150 --sample "x~U(-1,1), v.x~U(-1,1), T1~U(0.5,1.5), T2~U(0.5,1.5)" --seed 1 --steps 199 --scheme rk4 --quiet -o long.csv
+    run "$CLAUSIUS" data convert long.csv -o long.npz
+    for format in csv npz; do
+        run "$CLAUSIUS" learn adiabatic-piston long.$format --unknown "F1, F2" --field "chebyshev(2)" -o $format.safetensors
+        expect_ok
+        expect_stderr '^  windows +26730 to learn from, 2000 to validate$'
+        run "$CLAUSIUS" show $format.safetensors --formulas
+        cp stdout said.$format
+    done
+    expect cmp said.csv said.npz
+    for i in 0 1 2; do
+        run "$CLAUSIUS" learn adiabatic-piston long.csv --unknown "F1, F2" --field "chebyshev(2)" --quiet --shard $i/3 -o long-$i.part
+        expect_ok
+    done
+    run "$CLAUSIUS" merge long-0.part long-1.part long-2.part -o merged.safetensors
+    expect_ok
+    expect cmp csv.safetensors merged.safetensors
+    run "$CLAUSIUS" learn adiabatic-piston long.csv --unknown "F1, F2" --field "chebyshev(2)" --max-windows 20000 -o some.safetensors
+    expect_stderr '^  windows +20000 to learn from of 26730 that there are \(--max-windows\), 2000 to validate$'
+    run cmp -s csv.safetensors some.safetensors # other rows, another solution
+    expect_exit 1
+}
+
 run_tests
