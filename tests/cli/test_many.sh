@@ -256,7 +256,7 @@ test_one_solve_uses_every_window() {
         expect_ok
         expect_stderr '^  windows +26730 to learn from, 2000 to validate$'
         run "$CLAUSIUS" show $format.safetensors --formulas
-        cp stdout said.$format
+        cp "$out" said.$format
     done
     expect cmp said.csv said.npz
     for i in 0 1 2; do
