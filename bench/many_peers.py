@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""diffrax beside bench/many: ideal-gas pistons in fixed steps of 0.01 by one of its schemes, all members at once, one thread. It keeps no law:
-what the energy is off by is printed.
+"""diffrax and torchdiffeq beside bench/many: ideal-gas pistons in fixed steps of 0.01 by one of their schemes, all members at once, one thread. They
+keep no law: what the energy is off by is printed.
 Usage: bench/many_peers.py SCHEME MEMBERS STEPS; prints million member-steps a second of processor time (the best of three) and
-the largest relative error of the energy. Schemes by the names of diffrax (Midpoint, ImplicitEuler, Kvaerno3)."""
+the largest relative error of the energy. Schemes by the names of diffrax (Midpoint, ImplicitEuler, Kvaerno3), or of torchdiffeq, which has fixed
+steps for explicit ones and multistep ones only (midpoint, rk4, implicit_adams)."""
 import os
 import sys
 import time
@@ -44,12 +45,27 @@ def with_diffrax(starts):
     return lambda: np.asarray(run(z).block_until_ready())
 
 
+def with_torchdiffeq(starts):
+    import torch
+    from torchdiffeq import odeint
+
+    torch.set_num_threads(1)
+    z, times = torch.tensor(starts), torch.tensor([0.0, STEPS * H], dtype=torch.float64)
+
+    def march():
+        with torch.no_grad():
+            return odeint(lambda t, y: torch.stack(rates(y[:, 0], y[:, 1], y[:, 2], torch.exp), 1), z, times, method=SCHEME,
+                          options={"step_size": H})[-1].numpy()
+
+    return march
+
+
 def energy(z):
     return z[:, 1] ** 2 / 2 + np.exp(z[:, 2]) * z[:, 0] ** C
 
 
 starts = np.stack([np.random.default_rng(1).uniform(0.9, 1.1, MEMBERS), np.zeros(MEMBERS), np.full(MEMBERS, 10.0)], 1)
-march = with_diffrax(starts)
+march = (with_torchdiffeq if SCHEME.islower() else with_diffrax)(starts)
 end = march()
 best = float("inf")
 for _ in range(3):

@@ -119,6 +119,26 @@ cls_status clsi_lines_seek(clsi_lines *l, uint64_t from, cls_error *error) {
     return from && status == CLS_OK ? clsi_lines_next(l, &line, error) : status;
 }
 
+/* What begins as files of compressors do is named, with the way round. */
+static cls_status refuse_compressed(const clsi_lines *l, size_t n, const char *start,
+                                    cls_error *error) {
+    static const struct {
+        const char *begins, *name, *cat;
+    } kinds[] = {{"\x1f\x8b", "gzip", "zcat"},
+                 {"\x28\xb5\x2f\xfd", "zstd", "zstdcat"},
+                 {"\xfd\x37zXZ", "xz", "xzcat"},
+                 {"BZh91AY&SY", "bzip2", "bzcat"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t length = strlen(kinds[i].begins);
+        if (n >= length && memcmp(start, kinds[i].begins, length) == 0)
+            return clsi_fail(error, CLS_DATA,
+                             "%s: compressed by %s: unpack it, or give what `%s` writes by a pipe, "
+                             "with - in the place of the file",
+                             l->name, kinds[i].name, kinds[i].cat);
+    }
+    return CLS_OK;
+}
+
 cls_status clsi_lines_next(clsi_lines *l, char **line, cls_error *error) {
     *line = NULL;
     char *stop = memchr(l->block + l->begin, '\n', l->end - l->begin);
@@ -132,9 +152,11 @@ cls_status clsi_lines_next(clsi_lines *l, char **line, cls_error *error) {
     int whole = stop || l->ended;
     if (!stop) stop = l->block + l->end;
     char *start = l->block + l->begin;
+    cls_status known =
+        l->line == 1 ? refuse_compressed(l, (size_t)(stop - start), start, error) : CLS_OK;
+    if (known != CLS_OK) return known;
     if (memchr(start, 0, (size_t)(stop - start)))
-        return clsi_lines_bad(l, 0, error,
-                              "a zero byte: this is not a text file (gzip is not read)");
+        return clsi_lines_bad(l, 0, error, "a zero byte: this is not a text file");
     if (!whole)
         return clsi_lines_bad(l, 0, error, "this line is longer than %d bytes; is it a CSV file?",
                               CLSI_LINE_LIMIT);

@@ -184,7 +184,7 @@ clsi_native *clsi_native_create(const cls_program *p, int width, const clsi_nati
     w.output = clsi_calloc(n, 1);
     int fine = made && w.next && w.begin && w.where && w.output;
     if (fine) {
-        made->vectors = width == SCALAR ? 1 : CLSI_LANES / width;
+        made->vectors = width == SCALAR ? 1 : (int)clsi_lanes_row(p) / width;
         made->direct = w.direct = width == SCALAR && !p->n_takes && !p->n_parameters;
         for (int m = 0; m < 32; m++) w.holds[m] = NOBODY;
         for (size_t r = 0; r < n; r++) w.where[r] = NOBODY;

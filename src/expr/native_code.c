@@ -113,7 +113,7 @@ static void put_place(clsi_writer *w, int opcode, int to, int one, uint32_t r) {
     int input = w->direct && r >= inputs && r < w->first;
     if (input) place = r - inputs;
     if (w->width != SCALAR)
-        place = (r < w->first ? r : w->code[r - w->first].r) * (size_t)CLSI_LANES;
+        place = (r < w->first ? r : w->code[r - w->first].r) * clsi_lanes_row(w->p);
     put_opcode(w, opcode, to, one, NOBODY);
     put(w, (w->width != SCALAR ? 0x87u : input ? 0x85u : 0x83u) | ((unsigned)to & 7) << 3);
     clsi_code_put_number(w, (long long)(place * sizeof(double)));

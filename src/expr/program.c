@@ -27,6 +27,8 @@ void cls_program_free(cls_program **program) {
     free(p->outputs);
     free(p->slotted);
     free(p->slot_outputs);
+    free(p->kept);
+    free(p->borrowed);
     clsi_native_free(&p->native);
     clsi_native_free(&p->native_lanes);
     clsi_plan_free(&p->plan);
@@ -179,7 +181,8 @@ static void read_outputs(const cls_program *p, size_t first, size_t last, const 
 
 void clsi_program_make_native(cls_program *p, int lanes) {
     int wide = clsi_native_supports(CLSI_NATIVE_EIGHT) ? CLSI_NATIVE_EIGHT : CLSI_NATIVE_FOUR;
-    if (lanes && !p->native_lanes) p->native_lanes = clsi_native_create(p, wide, NULL);
+    if (lanes && !p->native_lanes)
+        p->native_lanes = clsi_native_create(p, wide, &(clsi_native_links){.keep = p->kept});
     if (!lanes && !p->native) p->native = clsi_native_create(p, CLSI_NATIVE_ONE, NULL);
 }
 

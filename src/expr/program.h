@@ -129,6 +129,10 @@ typedef struct clsi_plan {
 
 typedef struct clsi_native clsi_native; /* native.h */
 
+typedef struct clsi_row_pair {
+    uint32_t to, from;
+} clsi_row_pair;
+
 struct cls_program {
     size_t n_constants, n_inputs, n_outputs, n_instructions;
     size_t n_early_inputs, n_first_outputs;
@@ -147,6 +151,10 @@ struct cls_program {
     clsi_instruction *slotted;
     uint32_t *slot_outputs;
     clsi_native *native, *native_lanes; /* machine code for one sample and for lanes, or NULL */
+    int wide;                           /* rows of lanes are CLSI_WIDE_LANES long */
+    unsigned char *kept;                /* of each register: lanes lend its row; NULL: none */
+    size_t n_borrowed;                  /* rows of another program that later stages need */
+    clsi_row_pair *borrowed;            /* NULL: not all of them are there */
     size_t n_fields, n_calls, n_takes, n_field_inputs; /* field_calls.c; then there is no plan */
     clsi_graph_field **fields;
     clsi_field_call *calls;
@@ -353,6 +361,12 @@ void clsi_many_run(const cls_program *p, size_t most, double *work, size_t n, si
  * numbers; rows of inputs are to be filled whole, so that no lane computes on garbage. n lanes are
  * run, early instructions before late ones; same bits as cls_program_run. */
 enum { CLSI_LANES = 16 };
+/* Rows that are twice as long, for ensembles: short programs wait for their own results, and the other half is
+ * computed meanwhile. All functions here but clsi_lanes_add, and no fields. 0: the program cannot. */
+enum { CLSI_WIDE_LANES = 32 };
+int clsi_lanes_may_widen(const cls_program *p);
+void clsi_lanes_widen(cls_program *p);
+size_t clsi_lanes_row(const cls_program *p);
 size_t clsi_lanes_size(const cls_program *p); /* doubles */
 void clsi_lanes_prepare(const cls_program *p, double *work);
 void clsi_lanes_set(const cls_program *p, double *work, const double *parameters);
@@ -367,6 +381,16 @@ void clsi_lanes_early(const cls_program *p, size_t n, double *work);
 void clsi_lanes_link(cls_program *p, cls_program *other, const uint32_t *inputs);
 void clsi_lanes_early_from(const cls_program *p, double *work, const cls_program *other,
                            double *of);
+/* Programs with the inputs of `lender` take from its work what their later stages read: then clsi_lanes_borrow takes
+ * the place of their inputs and of their early stage. inputs: of each, the register of the lender (all are there). Before there is
+ * machine code for lanes; programs may be NULL. */
+void clsi_lanes_lend(cls_program *lender, size_t n, cls_program *const *programs,
+                     const uint32_t *inputs);
+int clsi_lanes_borrows(const cls_program *p);
+void clsi_lanes_borrow(const cls_program *p, double *work, double *of);
+/* Rows of `of` to the work; both on cache lines. */
+void clsi_copy_rows(size_t n, const clsi_row_pair *pair, size_t row, double *work,
+                    const double *of);
 int clsi_program_find_links(const cls_program *p, const cls_program *other, const uint32_t *inputs,
                             uint32_t *same, unsigned char *keep);
 void clsi_lanes_late(const cls_program *p, size_t n, double *work);

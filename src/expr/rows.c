@@ -147,12 +147,23 @@ static void run_planned(const clsi_plan *plan, size_t n, double *work, size_t fi
 
 _Static_assert(CLSI_LANES == 2 * SHORT, "tiles have two vectors a row");
 
-/* Rows of CLSI_LANES numbers; pairs of instructions share a jump (clsi_find_pairs). */
+size_t clsi_lanes_row(const cls_program *p) {
+    return p->wide ? CLSI_WIDE_LANES : CLSI_LANES;
+}
+
+int clsi_lanes_may_widen(const cls_program *p) {
+    return p->slotted && !p->plan && !p->n_takes && !p->reverse && !p->native_lanes;
+}
+
+void clsi_lanes_widen(cls_program *p) {
+    p->wide = 1;
+}
+
+/* Rows of `row` numbers; pairs of instructions share a jump (clsi_find_pairs). */
 #define ONE(op)                                                                                    \
     do {                                                                                           \
-        const double *a = work + (size_t)in->a * CLSI_LANES,                                       \
-                     *b = work + (size_t)in->b * CLSI_LANES;                                       \
-        double *r = work + (size_t)in->r * CLSI_LANES;                                             \
+        const double *a = work + (size_t)in->a * row, *b = work + (size_t)in->b * row;             \
+        double *r = work + (size_t)in->r * row;                                                    \
         UNROLL for (int v = 0; v < vectors; v++) {                                                 \
             vector x = load(a + v * SHORT), y = load(b + v * SHORT);                               \
             (void)y;                                                                               \
@@ -166,10 +177,11 @@ _Static_assert(CLSI_LANES == 2 * SHORT, "tiles have two vectors a row");
     break
 enum { PAIRS = CLSI_FIELD + 1 };
 
-static void run_lane_slow(const clsi_instruction *in, size_t n, size_t n_constants, double *work);
+static void run_lane_slow(const clsi_instruction *in, size_t n, size_t row, size_t n_constants,
+                          double *work);
 
-INLINE void run_slots(int vectors, const clsi_instruction *in, const clsi_instruction *end,
-                      size_t n_constants, double *work) {
+INLINE void run_slots(int vectors, size_t row, const clsi_instruction *in,
+                      const clsi_instruction *end, size_t n_constants, double *work) {
     for (; in < end; in++) {
         switch (in->jump) {
         case CLSI_ADD: ONE(x + y); break;
@@ -187,26 +199,28 @@ INLINE void run_slots(int vectors, const clsi_instruction *in, const clsi_instru
         case PAIRS + 6: PAIR(x * y, x + y);
         case PAIRS + 7: PAIR(x * y, x - y);
         case PAIRS + 8: PAIR(x * y, x * y);
-        default: run_lane_slow(in, (size_t)vectors * SHORT, n_constants, work);
+        default: run_lane_slow(in, (size_t)vectors * SHORT, row, n_constants, work);
         }
     }
 }
 
-static void run_lane_slow(const clsi_instruction *in, size_t n, size_t n_constants, double *work) {
-    const double *a = work + (size_t)in->a * CLSI_LANES, *b = work + (size_t)in->b * CLSI_LANES;
-    double *r = work + (size_t)in->r * CLSI_LANES;
+static void run_lane_slow(const clsi_instruction *in, size_t n, size_t row, size_t n_constants,
+                          double *work) {
+    const double *a = work + (size_t)in->a * row, *b = work + (size_t)in->b * row;
+    double *r = work + (size_t)in->r * row;
     if (in->code == CLSI_QUOTIENT_FROM || in->code == CLSI_POW_FROM)
-        clsi_run_from(in, n, a, b, work + (size_t)in->v * CLSI_LANES, r);
+        clsi_run_from(in, n, a, b, work + (size_t)in->v * row, r);
     else
         run_slow(in, in->a >= n_constants, in->b >= n_constants, n, a, b, r);
 }
 
 static void run_native_lanes(const cls_program *p, double *work, int first, int last) {
     const clsi_native *n = p->native_lanes;
+    size_t row = clsi_lanes_row(p);
     const clsi_native_piece *piece = n->pieces + (first ? n->end[first - 1] : 0);
     for (const clsi_native_piece *end = n->pieces + n->end[last]; piece < end; piece++) {
         if (piece->run) piece->run(work, n->vectors);
-        if (piece->slow) run_lane_slow(piece->slow, CLSI_LANES, p->n_constants, work);
+        if (piece->slow) run_lane_slow(piece->slow, row, row, p->n_constants, work);
     }
 }
 
@@ -215,20 +229,20 @@ void clsi_lanes_early_from(const cls_program *p, double *work, const cls_program
                            double *of) {
     const clsi_native *n = p->native_lanes;
     if (!n || !n->shares) {
-        clsi_lanes_early(p, CLSI_LANES, work);
+        clsi_lanes_early(p, clsi_lanes_row(p), work);
         return;
     }
     (void)other;
+    size_t row = clsi_lanes_row(p);
     work = clsi_on_cache_line(work);
     of = clsi_on_cache_line(of);
     const clsi_native_piece *piece = n->pieces;
     for (const clsi_native_piece *end = piece + n->end[CLSI_STAGE_EARLY]; piece < end; piece++) {
         if (piece->run) piece->run(work, n->vectors);
         if (piece->known != CLSI_NOT_SHARED)
-            memcpy(work + (size_t)piece->result * CLSI_LANES,
-                   of + (size_t)piece->known * CLSI_LANES, CLSI_LANES * sizeof *work);
+            clsi_copy_rows(1, &(clsi_row_pair){piece->result, piece->known}, row, work, of);
         else if (piece->slow)
-            run_lane_slow(piece->slow, CLSI_LANES, p->n_constants, work);
+            run_lane_slow(piece->slow, row, row, p->n_constants, work);
     }
 }
 
@@ -262,11 +276,13 @@ void clsi_lanes_link(cls_program *p, cls_program *other, const uint32_t *inputs)
 
 CLONES
 static void run_lane_code(const clsi_instruction *in, const clsi_instruction *end, size_t n,
-                          size_t n_constants, double *work) {
-    if (n <= SHORT)
-        run_slots(1, in, end, n_constants, work);
+                          int wide, size_t n_constants, double *work) {
+    if (wide)
+        run_slots(CLSI_WIDE_LANES / SHORT, CLSI_WIDE_LANES, in, end, n_constants, work);
+    else if (n <= SHORT)
+        run_slots(1, CLSI_LANES, in, end, n_constants, work);
     else
-        run_slots(CLSI_LANES / SHORT, in, end, n_constants, work);
+        run_slots(CLSI_LANES / SHORT, CLSI_LANES, in, end, n_constants, work);
 }
 
 static size_t constants_of(const cls_program *p) {
@@ -276,31 +292,34 @@ static size_t constants_of(const cls_program *p) {
 size_t clsi_lanes_size(const cls_program *p) {
     size_t plain = p->n_constants + p->n_inputs + p->n_instructions;
     if (!p->plan)
-        return ((p->slotted ? p->n_slots : plain) + (p->n_takes ? p->n_state : 0)) * CLSI_LANES +
+        return ((p->slotted ? p->n_slots : plain) + (p->n_takes ? p->n_state : 0)) *
+                   clsi_lanes_row(p) +
                p->n_weights + clsi_reverse_size(p) + SHORT;
     return p->plan->n_registers * CLSI_LANES + SHORT;
 }
 
-static void fill(double *row, double value) {
-    for (size_t s = 0; s < CLSI_LANES; s++) row[s] = value;
+static void fill(size_t n, double *row, double value) {
+    for (size_t s = 0; s < n; s++) row[s] = value;
 }
 
 void clsi_lanes_prepare(const cls_program *p, double *work) {
     const double *constants = p->plan ? p->plan->constants : p->constants;
+    size_t row = clsi_lanes_row(p);
     work = clsi_on_cache_line(work);
-    for (size_t k = 0; k < constants_of(p); k++) fill(work + k * CLSI_LANES, constants[k]);
+    for (size_t k = 0; k < constants_of(p); k++) fill(row, work + k * row, constants[k]);
 }
 
 void clsi_lanes_set(const cls_program *p, double *work, const double *parameters) {
     work = clsi_on_cache_line(work);
-    double *rows = work + (constants_of(p) + p->first_parameter) * CLSI_LANES;
+    size_t row = clsi_lanes_row(p);
+    double *rows = work + (constants_of(p) + p->first_parameter) * row;
     for (size_t k = 0; k < p->n_direct; k++)
-        fill(rows + (size_t)p->direct[k] * CLSI_LANES, parameters[p->direct[k]]);
+        fill(row, rows + (size_t)p->direct[k] * row, parameters[p->direct[k]]);
     if (p->n_weights) clsi_lanes_weights(p, work, parameters);
 }
 
 double *clsi_lanes_input(const cls_program *p, double *work, size_t k) {
-    return clsi_on_cache_line(work) + (constants_of(p) + k) * CLSI_LANES;
+    return clsi_on_cache_line(work) + (constants_of(p) + k) * clsi_lanes_row(p);
 }
 
 static const uint32_t *outputs_of(const cls_program *p) {
@@ -308,7 +327,7 @@ static const uint32_t *outputs_of(const cls_program *p) {
 }
 
 const double *clsi_lanes_output(const cls_program *p, double *work, size_t k) {
-    return clsi_on_cache_line(work) + (size_t)outputs_of(p)[k] * CLSI_LANES;
+    return clsi_on_cache_line(work) + (size_t)outputs_of(p)[k] * clsi_lanes_row(p);
 }
 
 /* ---- sums over lanes ---- */
@@ -388,6 +407,7 @@ static void run_with_fields(const cls_program *p, size_t n, double *work, size_t
 
 static void run_lanes(const cls_program *p, size_t n, double *work, int first, int last) {
     work = clsi_on_cache_line(work);
+    size_t row = clsi_lanes_row(p);
     const size_t *ends = p->plan ? p->plan->end : p->end;
     size_t begin = first ? ends[first - 1] : 0, end = ends[last];
     if (p->native_lanes)
@@ -398,9 +418,9 @@ static void run_lanes(const cls_program *p, size_t n, double *work, int first, i
         run_with_fields(p, n, work, begin, end);
     else if (!p->slotted)
         clsi_run_rows(p->code + begin, end - begin, p->n_constants, (n + SHORT - 1) / SHORT * SHORT,
-                      CLSI_LANES, work, work + (p->n_constants + p->n_inputs + begin) * CLSI_LANES);
+                      row, work, work + (p->n_constants + p->n_inputs + begin) * row);
     else
-        run_lane_code(p->slotted + begin, p->slotted + end, n, p->n_constants, work);
+        run_lane_code(p->slotted + begin, p->slotted + end, n, p->wide, p->n_constants, work);
 }
 
 void clsi_lanes_early(const cls_program *p, size_t n, double *work) {

@@ -86,6 +86,11 @@ cls_status clsi_program_find_slots(cls_program *p, const unsigned char *keep, cl
             if (keep[r]) s.last[r] = KEPT;
         give_slots(&s);
     }
+    if (!fine) { /* rows for all registers, then */
+        free(p->slotted);
+        free(p->slot_outputs);
+        p->slotted = NULL, p->slot_outputs = NULL;
+    }
     free(s.last);
     free(s.slot);
     free(s.free);

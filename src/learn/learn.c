@@ -157,6 +157,43 @@ static cls_status solve_stream(clsi_learner *w, clsi_stream *stream) {
     return status;
 }
 
+/* Data in memory of which the points have some windows. (Nodes of noisy data are made for theirs.) */
+static int is_sampled(const clsi_learner *w, const clsi_stream *stream) {
+    return !stream && !w->o->max_windows && !w->points->smoothed &&
+           w->points->n_training < w->points->n_there;
+}
+
+/* The same for data in memory: what was chosen by some windows is solved for with all of them. The points
+ * are the same, so are the inputs of the parts at them. */
+static cls_status solve_whole(clsi_learner *w, size_t n_tables, const cls_table *const *tables,
+                              const char *const *names, int partial) {
+    clsi_points *points = NULL;
+    clsi_residual all = {0};
+    cls_status status = CLS_OK;
+    char notes[sizeof w->info->notes]; /* on what was chosen */
+    int shard = w->alone && w->o->team, serves = clsi_stream_serves(w->residual);
+    w->alone = 0;
+    if (strcmp(w->info->optimizer, "linear") != 0 || w->info->stopped || (!serves && !shard))
+        return CLS_OK;
+    memcpy(notes, w->info->notes, sizeof notes);
+    if (serves) {
+        status = clsi_points_create_wide(w->system, n_tables, tables, names, &w->points->rule,
+                                         w->o->validate, w->points->n_there,
+                                         partial ? 0 : w->o->window, partial, &points, w->error);
+        if (status == CLS_OK) status = clsi_residual_at(w->residual, points, &all, w->error);
+        if (status == CLS_OK && w->o->weights && strcmp(w->o->weights, "equal") == 0)
+            clsi_weigh_equally(&all);
+        w->whole = &all;
+    }
+    if (status == CLS_OK) status = clsi_learner_solve(w);
+    if (status == CLS_OK && serves) w->info->samples = points->n_training;
+    memcpy(w->info->notes, notes, sizeof notes);
+    w->whole = NULL;
+    free(all.weight);
+    clsi_points_free(&points);
+    return status;
+}
+
 /* Are there states that no column says, and functions that can be learned all the same (noisy.c)? */
 static int is_lacking(const clsi_learner *w, size_t n_tables, const cls_table *const *tables,
                       int only) {
@@ -292,15 +329,19 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
         w->taken = NULL;
         status = CLS_OK;
     }
-    w->alone = stream && !o->max_windows && !(o->team && o->team->ranks > 1); /* shards */
     w->beyond = stream;
     cls_table **held = NULL;
     if (status == CLS_OK && !noisy && !stream && (o->test > 0 || o->n_test))
         status = hold_back(w, n_tables, tables, names, &rule,
                            lacking || clsi_is_loss(w, "shooting"), &held);
+    int sampled = status == CLS_OK && !noisy && is_sampled(w, stream);
+    w->alone = (sampled || (stream && !o->max_windows)) && !(o->team && o->team->ranks > 1);
     if (status == CLS_OK && !noisy) status = clsi_learner_choose(w);
     if (status == CLS_OK && !noisy) status = clsi_learner_thin(w);
     if (status == CLS_OK && !noisy && stream) status = solve_stream(w, stream);
+    if (status == CLS_OK && sampled)
+        status = solve_whole(w, n_tables, held ? (const cls_table *const *)held : tables, names,
+                             lacking || clsi_is_loss(w, "shooting"));
     if (stream) {
         n_tables = stream->n_files;
         names = stream->paths;

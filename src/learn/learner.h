@@ -48,7 +48,8 @@ typedef struct clsi_learner {
     uint64_t trial; /* at most so many iterations, to compare schemes (schemes.c); 0: no trial */
     int own_iterations; /* o->max_iterations was chosen here, not by the caller */
     double pressed;     /* seconds: when somebody was found to wait for the end; 0: nobody is */
-    int alone; /* every process solves by itself: the sample of a stream is not worth sharing */
+    int alone;          /* every process solves by itself: a sample is not worth sharing */
+    const clsi_residual *whole; /* of every window, where the points have some of them; else NULL */
     struct clsi_stream *stream; /* all rows, where the points are a sample of them; else NULL */
     struct clsi_stream *beyond; /* the same, for iterations (feed.c) */
     clsi_loss_curve curve;      /* of the last iterations */

@@ -48,8 +48,8 @@ static size_t heard(size_t cost) {
 /* Rows of the windows [first, last) of r. */
 static cls_status fold_rows(clsi_learner *w, const clsi_residual *r, clsi_lsq *q, size_t first,
                             size_t last, double *A, double *b) {
-    size_t n = w->points->n_training, E = r->n_equations;
-    int whole = r == w->residual; /* not a block of more */
+    size_t n = r->points->n_training, E = r->n_equations;
+    int whole = r == w->residual || r == w->whole; /* not a block of more */
     cls_status status = CLS_OK;
     size_t block = heard(E * w->unknowns->n_theta * w->unknowns->n_theta);
     for (size_t at = first; at < last && status == CLS_OK; at += block) {
@@ -187,7 +187,8 @@ static cls_status fold_stream(clsi_learner *w, clsi_lsq *q, size_t count, double
 
 static cls_status fold_parts(clsi_learner *w, clsi_lsq *q, double *A, double *b) {
     int streams = w->stream && clsi_stream_serves(w->residual);
-    size_t n = w->points->n_training, size = clsi_lsq_part_size(q);
+    const clsi_residual *r = w->whole ? w->whole : w->residual;
+    size_t n = r->points->n_training, size = clsi_lsq_part_size(q);
     double rows =
         (streams ? (double)w->stream->rows : (double)n) * (double)w->residual->n_equations;
     size_t count = count_parts(rows, w->unknowns->n_theta);
@@ -196,8 +197,8 @@ static cls_status fold_parts(clsi_learner *w, clsi_lsq *q, double *A, double *b)
     if (status == CLS_OK && streams) status = fold_stream(w, q, count, parts, A, b);
     for (size_t k = 0; !streams && k < count && status == CLS_OK; k++) {
         if (!is_mine(w, "rows", k, count)) continue;
-        status = fold_rows(w, w->residual, q, cls_team_first(k, count, n),
-                           cls_team_first(k + 1, count, n), A, b);
+        status =
+            fold_rows(w, r, q, cls_team_first(k, count, n), cls_team_first(k + 1, count, n), A, b);
         if (status == CLS_OK) clsi_lsq_take(q, parts + k * size);
     }
     const cls_team *team = w->alone ? NULL : w->o->team;

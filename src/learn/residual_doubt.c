@@ -78,7 +78,8 @@ static cls_status doubt(clsi_learner *w, cls_learn_report *report) {
     double *g = C + P * P, *errors = g + BLOCKS * P;
     clsi_scores s = {.S = S, .g = g};
     cls_status status = S ? clsi_learner_scores(w, &s) : clsi_no_memory(w->error);
-    double share = (double)s.windows / fmax((double)w->info->windows, (double)s.windows);
+    double used = fmin((double)w->info->samples, (double)w->info->windows);
+    double share = (double)s.windows / fmax(used, (double)s.windows);
     if (status == CLS_OK) status = make_covariance(P, S, g, share, C, errors, w->error);
     if (status == CLS_OK) status = clsi_learner_bands(w, P, C, errors, NULL, report, w->error);
     free(S);

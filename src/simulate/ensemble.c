@@ -89,8 +89,10 @@ typedef struct worker {
     clsi_pack *pack;
 } worker;
 
-static cls_status run_all(const job *j, int threads, const worker *workers, cls_error *error) {
-    size_t failed = j->n_members, size = workers[0].pack ? clsi_pack_lanes() : 1;
+/* `size` members at a time. */
+static cls_status run_all(const job *j, int threads, size_t size, const worker *workers,
+                          cls_error *error) {
+    size_t failed = j->n_members;
     cls_status status = CLS_OK;
     cls_error first = {0};
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
@@ -138,9 +140,9 @@ cls_status cls_ensemble_run(const cls_system *system, const cls_simulate_options
     cls_simulator *first;
     cls_status status = cls_simulator_create(system, options, &first, error);
     if (status != CLS_OK) return status;
-    size_t packs = (n_members + clsi_pack_lanes() - 1) / clsi_pack_lanes();
     int lanes = n_members >= LEAST && clsi_pack_applies(first->stepper);
-    size_t most = lanes ? packs : n_members; /* whatever OMP_NUM_THREADS says */
+    size_t size = lanes ? clsi_pack_lanes(first->stepper, n_members, threads) : 1;
+    size_t most = (n_members + size - 1) / size; /* whatever OMP_NUM_THREADS says */
     if ((size_t)threads > most) threads = most ? (int)most : 1;
     worker *workers = clsi_calloc((size_t)threads, sizeof *workers);
     if (!workers) {
@@ -161,7 +163,7 @@ cls_status cls_ensemble_run(const cls_system *system, const cls_simulate_options
              first->stepper->options.stop,
              first->stepper->options.context,
              first->stepper->options.first_member};
-    if (status == CLS_OK) status = run_all(&j, threads, workers, error);
+    if (status == CLS_OK) status = run_all(&j, threads, size, workers, error);
     for (int i = threads; i-- > 0;) {
         clsi_pack_free(&workers[i].pack);
         cls_simulator_free(&workers[i].sim);

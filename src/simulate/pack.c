@@ -1,4 +1,4 @@
-/* Ensembles in lanes: sixteen members make a step together.
+/* Ensembles in lanes: sixteen or thirty-two members make a step together.
  *
  * Newton's method of newton.inc and the step of step.inc, written for rows of numbers, one for each
  * member: residual and Jacobian come from the row programs (expr/rows.c), small systems are
@@ -12,7 +12,7 @@
  * near one goes the single way, where the rule itself is.
  *
  * z states (nz), u unknowns (k), r residuals, d updates. Memory for one pack: that of the programs
- * in sixteen lanes and sixteen simulators. Nothing is allocated after creation. */
+ * in its lanes, and a simulator for each. Nothing is allocated after creation. */
 #include "simulate/pack.h"
 #include "base/base.h"
 #include "expr/program.h"
@@ -20,10 +20,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#endif
 
-enum { L = CLSI_LANES, MOST_UNKNOWNS = 8 };
+enum { MOST_LANES = CLSI_WIDE_LANES, MOST_UNKNOWNS = 8 };
 
-#define EACH_LANE for (int l = 0; l < L; l++)
+#define EACH_LANE for (int l = 0; l < p->lanes; l++)
 
 /* All bits or none, as wide as the numbers, so that loops over lanes are vectors. */
 typedef long long flag;
@@ -33,9 +36,10 @@ struct pack_loops;
 struct clsi_pack {
     clsi_stepper *sp;
     size_t n, members; /* states; lanes that have a member */
-    int k, owed, nz;
-    cls_simulator *sim[L];
-    cls_status status[L];
+    size_t L;          /* lanes, the length of all rows */
+    int k, owed, nz, lanes;
+    cls_simulator *sim[MOST_LANES];
+    cls_status status[MOST_LANES];
     cls_error *error; /* (L) */
     uint64_t steps;
     const struct pack_loops *loops;
@@ -48,14 +52,14 @@ struct clsi_pack {
     double *history[CLSI_HISTORY]; /* (k) solutions, newest first */
     double *least, *scale, *trial;
     double *factors, *pivots; /* (k k), (k) of the last Jacobian; pivots are bits */
-    int moved[L];             /* by vectors of lanes: has any exchanged rows? */
+    int moved[MOST_LANES];    /* by vectors of lanes: has any exchanged rows? */
     double *size, *before;
     double *defect, *step_entropy, *monitor, *energy_start, *energy_scale;
-    double *highest, *largest_size; /* of the entropy so far */
-    flag length[L];                 /* of the history */
-    flag off[L], done[L];           /* off: the single way, or none; done: solved */
-    flag out[L];                    /* that have failed */
-    flag quiet[L];
+    double *highest, *largest_size;         /* of the entropy so far */
+    flag length[MOST_LANES];                /* of the history */
+    flag off[MOST_LANES], done[MOST_LANES]; /* off: the single way, or none; done: solved */
+    flag out[MOST_LANES];                   /* that have failed */
+    flag quiet[MOST_LANES];
     int measured; /* the monitor has seen the state of every member under way */
 };
 
@@ -79,11 +83,15 @@ int clsi_pack_applies(const clsi_stepper *sp) {
            is_plain(sp->monitor);
 }
 
-size_t clsi_pack_lanes(void) {
-    return L;
-}
+static const struct pack_loops *loops_of_machine(int lanes);
+static int is_wide_machine(void);
 
-static const struct pack_loops *loops_of_machine(void);
+/* Wide ones where there are two or more for every thread. */
+size_t clsi_pack_lanes(clsi_stepper *sp, size_t members, int threads) {
+    size_t wide = 2 * (size_t)CLSI_WIDE_LANES * (size_t)threads;
+    return members >= wide && is_wide_machine() && clsi_stepper_widen(sp) ? CLSI_WIDE_LANES
+                                                                          : CLSI_LANES;
+}
 
 /* ---- memory ---- */
 
@@ -100,7 +108,7 @@ static size_t lanes_of(const cls_program *p) {
 static size_t block_size(const clsi_pack *p) {
     const clsi_stepper *sp = p->sp;
     size_t k = (size_t)p->k, rows = 4 * p->n + (CLSI_HISTORY + 4 + k) * k + 16;
-    return rows * L + lanes_of(sp->residual) + lanes_of(sp->next) + lanes_of(sp->guard) +
+    return rows * p->L + lanes_of(sp->residual) + lanes_of(sp->next) + lanes_of(sp->guard) +
            lanes_of(sp->monitor) + lanes_of(sp->guess) + 512;
 }
 
@@ -120,7 +128,7 @@ static double *prepare(const cls_program *program, double **at, double **in, con
 static void carve_all(clsi_pack *p) {
     const clsi_stepper *sp = p->sp;
     double *at = p->block;
-    size_t k = (size_t)p->k;
+    size_t k = (size_t)p->k, L = p->L;
     p->state = carve(&at, 2 * p->n * L);
     p->next = carve(&at, 2 * p->n * L);
     for (int i = 0; i < CLSI_HISTORY; i++) p->history[i] = carve(&at, k * L);
@@ -145,6 +153,9 @@ static void carve_all(clsi_pack *p) {
     p->work_monitor = prepare(sp->monitor, &at, &p->monitor_in, &p->monitor_out, &list);
     p->work_guess = prepare(sp->guess, &at, &p->guess_in, &p->guess_out, &list);
     p->unknowns = p->residual_in + sp->n_base * L;
+    double *of_step[] = {p->residual_in, p->next_in, p->guard_in, p->guess_in};
+    for (size_t i = 0; i < sizeof of_step / sizeof *of_step; i++) /* the length of the step */
+        for (size_t l = 0; of_step[i] && l < L; l++) of_step[i][(p->n + 2) * L + l] = sp->options.h;
 }
 
 static size_t count_outputs(const clsi_stepper *sp) {
@@ -164,13 +175,15 @@ cls_status clsi_pack_create(clsi_stepper *sp, clsi_pack **out, cls_error *error)
     p->nz = (int)sp->nz;
     p->k = (int)sp->n_unknowns;
     p->owed = (int)sp->n_owed;
-    p->error = clsi_calloc(L, sizeof *p->error);
+    p->L = clsi_lanes_row(sp->residual);
+    p->lanes = (int)p->L;
+    p->error = clsi_calloc(p->L, sizeof *p->error);
     p->outputs = clsi_calloc(count_outputs(sp), sizeof *p->outputs);
-    p->loops = loops_of_machine();
+    p->loops = loops_of_machine(p->lanes);
     size_t size = block_size(p) * sizeof(double);
     p->block = clsi_aligned(size);
     cls_status status = p->error && p->outputs && p->block ? CLS_OK : clsi_no_memory(error);
-    for (int i = 0; i < L && status == CLS_OK; i++)
+    for (int i = 0; i < p->lanes && status == CLS_OK; i++)
         status = clsi_simulator_attach(sp, &p->sim[i], error);
     if (status != CLS_OK) {
         clsi_pack_free(&p);
@@ -185,7 +198,7 @@ cls_status clsi_pack_create(clsi_stepper *sp, clsi_pack **out, cls_error *error)
 void clsi_pack_free(clsi_pack **pack) {
     clsi_pack *p = *pack;
     if (!p) return;
-    for (int i = 0; i < L; i++) cls_simulator_free(&p->sim[i]);
+    for (int i = 0; i < p->lanes; i++) cls_simulator_free(&p->sim[i]);
     free(p->error);
     free(p->outputs);
     free(p->block);
@@ -195,25 +208,25 @@ void clsi_pack_free(clsi_pack **pack) {
 
 /* ---- between lanes and simulators ---- */
 
-static void put(double *rows, size_t n, int lane, const double *from) {
-    for (size_t i = 0; i < n; i++) rows[i * L + (size_t)lane] = from[i];
+static void put(const clsi_pack *p, double *rows, size_t n, int lane, const double *from) {
+    for (size_t i = 0; i < n; i++) rows[i * p->L + (size_t)lane] = from[i];
 }
 
-static void get(const double *rows, size_t n, int lane, double *to) {
-    for (size_t i = 0; i < n; i++) to[i] = rows[i * L + (size_t)lane];
+static void get(const clsi_pack *p, const double *rows, size_t n, int lane, double *to) {
+    for (size_t i = 0; i < n; i++) to[i] = rows[i * p->L + (size_t)lane];
 }
 
 /* What the simulator of member `from` has becomes lane `lane`. */
 static void enter(clsi_pack *p, int lane, const cls_simulator *from) {
     size_t k = (size_t)p->k;
     p->measured = 0;
-    put(p->state, 2 * p->n, lane, from->state);
+    put(p, p->state, 2 * p->n, lane, from->state);
     for (size_t i = 0; i < CLSI_HISTORY; i++)
-        put(p->history[i], k, lane, clsi_history_at(from, 0, (int)i));
+        put(p, p->history[i], k, lane, clsi_history_at(from, 0, (int)i));
     p->length[lane] = from->history_length[0];
     p->defect[lane] = from->defect;
     p->step_entropy[lane] = from->step_entropy;
-    put(p->monitor, CLSI_MONITOR_INVARIANTS, lane, from->monitor_out);
+    put(p, p->monitor, CLSI_MONITOR_INVARIANTS, lane, from->monitor_out);
     p->energy_start[lane] = from->monitor_start[CLSI_MONITOR_ENERGY];
     p->energy_scale[lane] = from->energy_scale;
     p->highest[lane] = from->highest;
@@ -222,15 +235,15 @@ static void enter(clsi_pack *p, int lane, const cls_simulator *from) {
 
 static void leave(const clsi_pack *p, int lane, cls_simulator *to) {
     size_t k = (size_t)p->k;
-    get(p->state, 2 * p->n, lane, to->state);
+    get(p, p->state, 2 * p->n, lane, to->state);
     to->history_newest[0] = 0;
-    for (size_t i = 0; i < CLSI_HISTORY; i++) get(p->history[i], k, lane, to->history + i * k);
+    for (size_t i = 0; i < CLSI_HISTORY; i++) get(p, p->history[i], k, lane, to->history + i * k);
     to->history_length[0] = (int)p->length[lane];
     to->defect = p->defect[lane];
     to->step_entropy = p->step_entropy[lane];
     to->highest = p->highest[lane];
     to->largest_size = p->largest_size[lane];
-    get(p->monitor, CLSI_MONITOR_INVARIANTS, lane, to->monitor_out);
+    get(p, p->monitor, CLSI_MONITOR_INVARIANTS, lane, to->monitor_out);
     to->steps = p->steps;
 }
 
@@ -238,7 +251,7 @@ void clsi_pack_start(clsi_pack *p, size_t n, const double *starts) {
     p->members = n;
     p->steps = 0;
     int first = -1;
-    for (int i = 0; i < L; i++) {
+    for (int i = 0; i < p->lanes; i++) {
         p->status[i] = CLS_OK;
         if ((size_t)i >= n) continue;
         p->error[i] = (cls_error){0};
@@ -247,7 +260,7 @@ void clsi_pack_start(clsi_pack *p, size_t n, const double *starts) {
         if (p->status[i] == CLS_OK && first < 0) first = i;
     }
     /* lanes without a member compute what a member does, for nobody */
-    for (int i = 0; i < L && first >= 0; i++)
+    for (int i = 0; i < p->lanes && first >= 0; i++)
         if ((size_t)i >= n || p->status[i] != CLS_OK) enter(p, i, p->sim[first]);
     EACH_LANE p->out[l] = -(flag)(p->status[l] != CLS_OK);
 }
@@ -269,7 +282,9 @@ cls_status clsi_pack_status(const clsi_pack *p, size_t i, cls_error *error) {
 /* ---- the loops over lanes, for the machine at hand ---- */
 
 typedef struct pack_loops {
-    void (*set_inputs)(const clsi_pack *p, double *in, double t, double h);
+    void (*set_states)(const clsi_pack *p, const double *states, double *in, double t);
+    void (*set_inputs)(const clsi_pack *p, double *in, double t);
+    void (*set_unknowns)(const clsi_pack *p, double *in);
     void (*predict)(const clsi_pack *p, double *u);
     void (*begin)(clsi_pack *p, double h);
     void (*check_rows)(clsi_pack *p);
@@ -280,7 +295,7 @@ typedef struct pack_loops {
     void (*take_next)(clsi_pack *p);
     void (*settle)(clsi_pack *p, int heats);
     int (*any_off)(const clsi_pack *p);
-    void (*commit)(clsi_pack *p, const double *u);
+    void (*commit)(clsi_pack *p, const double *u, int any);
 } pack_loops;
 
 /* Entropy that a step makes, of its size, above which round-off does not matter (step.inc). */
@@ -289,30 +304,54 @@ static const double QUIET = 1e-13;
 /* Vectors are as wide as the machine's: GCC 12 takes comparisons of wider ones apart. */
 #define LOOP(name) name##_plain
 #define TARGET
+#define L     16
 #define WIDTH 2
 #define ALL(x)                                                                                     \
     { x, x }
+#define ANY(b) (((b)[0] | (b)[1]) != 0)
 #include "simulate/pack_loops.h"
 #if defined(__x86_64__) && defined(__GNUC__)
 #define LOOP(name) name##_avx2
 #define TARGET     __attribute__((target("avx2")))
+#define L          16
 #define WIDTH      4
 #define ALL(x)                                                                                     \
     { x, x, x, x }
+#define ANY(b) (!_mm256_testz_si256((__m256i)(b), (__m256i)(b)))
 #include "simulate/pack_loops.h"
 #define LOOP(name) name##_avx512
 #define TARGET     __attribute__((target("avx512f")))
+#define L          16
 #define WIDTH      8
 #define ALL(x)                                                                                     \
     { x, x, x, x, x, x, x, x }
+#define ANY(b) (_mm512_test_epi64_mask((__m512i)(b), (__m512i)(b)) != 0)
+#include "simulate/pack_loops.h"
+#define LOOP(name) name##_wide
+#define TARGET     __attribute__((target("avx512f")))
+#define L          32
+#define WIDTH      8
+#define ALL(x)                                                                                     \
+    { x, x, x, x, x, x, x, x }
+#define ANY(b) (_mm512_test_epi64_mask((__m512i)(b), (__m512i)(b)) != 0)
 #include "simulate/pack_loops.h"
 
-static const pack_loops *loops_of_machine(void) {
+static int is_wide_machine(void) {
+    return __builtin_cpu_supports("avx512f") != 0;
+}
+
+static const pack_loops *loops_of_machine(int lanes) {
+    if (lanes == CLSI_WIDE_LANES) return &loops_wide;
     if (__builtin_cpu_supports("avx512f")) return &loops_avx512;
     return __builtin_cpu_supports("avx2") ? &loops_avx2 : &loops_plain;
 }
 #else
-static const pack_loops *loops_of_machine(void) {
+static int is_wide_machine(void) {
+    return 0;
+}
+
+static const pack_loops *loops_of_machine(int lanes) {
+    (void)lanes;
     return &loops_plain;
 }
 #endif
@@ -322,11 +361,14 @@ static const pack_loops *loops_of_machine(void) {
 static void evaluate(clsi_pack *p) {
     const clsi_stepper *sp = p->sp;
     if (sp->guard) {
-        memcpy(p->guard_in + sp->n_base * L, p->unknowns, (size_t)p->k * L * sizeof(double));
-        clsi_lanes_late(sp->guard, L, p->work_guard);
+        if (clsi_lanes_borrows(sp->guard))
+            clsi_lanes_borrow(sp->guard, p->work_guard, p->work_residual);
+        else
+            p->loops->set_unknowns(p, p->guard_in);
+        clsi_lanes_late(sp->guard, p->L, p->work_guard);
         p->loops->check_guard(p);
     }
-    clsi_lanes_first(sp->residual, L, p->work_residual);
+    clsi_lanes_first(sp->residual, p->L, p->work_residual);
     p->loops->check_rows(p);
 }
 
@@ -336,7 +378,7 @@ static void solve(clsi_pack *p) {
     int open = 1;
     evaluate(p);
     for (int i = 0; i < sp->options.max_iterations && open; i++) {
-        clsi_lanes_rest(sp->residual, L, p->work_residual);
+        clsi_lanes_rest(sp->residual, p->L, p->work_residual);
         if (!p->loops->update(p, p->unknowns)) return;
         evaluate(p);
         open = p->loops->judge(p);
@@ -358,7 +400,7 @@ static void settle_single(clsi_pack *p) {
     EACH_LANE {
         cls_simulator *sim = p->sim[l];
         if (p->off[l] || !is_under_way(p, l)) continue;
-        get(p->next, 2 * p->n, l, sim->state);
+        get(p, p->next, 2 * p->n, l, sim->state);
         for (size_t i = 0; i < CLSI_MONITOR_INVARIANTS; i++)
             sim->monitor_out[i] = p->monitor_out[i][l];
         sim->step_entropy = p->size[l];
@@ -371,11 +413,9 @@ static void settle_single(clsi_pack *p) {
 
 static void measure(clsi_pack *p, double t) {
     const clsi_stepper *sp = p->sp;
-    double *in = p->monitor_in;
-    memcpy(in, p->next, p->n * L * sizeof(double));
-    EACH_LANE in[p->n * L + (size_t)l] = 0, in[(p->n + 1) * L + (size_t)l] = t;
-    clsi_lanes_early(sp->monitor, L, p->work_monitor);
-    clsi_lanes_late(sp->monitor, L, p->work_monitor);
+    p->loops->set_states(p, p->next, p->monitor_in, t);
+    clsi_lanes_early(sp->monitor, p->L, p->work_monitor);
+    clsi_lanes_late(sp->monitor, p->L, p->work_monitor);
     int heats = sp->scheme->carries && sp->s->m;
     p->loops->settle(p, heats);
     if (!heats) settle_single(p);
@@ -388,47 +428,57 @@ static void go_alone(clsi_pack *p, int l) {
 }
 
 /* Unknowns to begin with: those that have made fewer than three steps take the cold guess. */
-static void guess(clsi_pack *p, double t, double h) {
+static void guess(clsi_pack *p, double t) {
     const clsi_stepper *sp = p->sp;
     int cold = 0;
     EACH_LANE cold |= p->length[l] < 3;
     if (cold) {
-        p->loops->set_inputs(p, p->guess_in, t, h);
-        clsi_lanes_early(sp->guess, L, p->work_guess);
+        p->loops->set_inputs(p, p->guess_in, t);
+        clsi_lanes_early(sp->guess, p->L, p->work_guess);
         for (size_t i = 0; i < (size_t)p->k; i++)
-            memcpy(p->unknowns + i * L, p->guess_out[i], L * sizeof(double));
+            memcpy(p->unknowns + i * p->L, p->guess_out[i], p->L * sizeof(double));
     }
     p->loops->predict(p, p->unknowns);
+}
+
+/* From the unknowns. */
+static void find_next(clsi_pack *p, double t) {
+    const clsi_stepper *sp = p->sp;
+    if (clsi_lanes_borrows(sp->next))
+        clsi_lanes_borrow(sp->next, p->work_next, p->work_residual);
+    else {
+        p->loops->set_inputs(p, p->next_in, t);
+        p->loops->set_unknowns(p, p->next_in);
+        clsi_lanes_early(sp->next, p->L, p->work_next);
+    }
+    clsi_lanes_late(sp->next, p->L, p->work_next);
 }
 
 static void step(clsi_pack *p) {
     const clsi_stepper *sp = p->sp;
     double h = sp->options.h, t = (double)p->steps * h;
-    p->loops->set_inputs(p, p->residual_in, t, h);
-    guess(p, t, h);
-    if (sp->guard) {
-        p->loops->set_inputs(p, p->guard_in, t, h);
-        clsi_lanes_early(sp->guard, L, p->work_guard);
+    p->loops->set_inputs(p, p->residual_in, t);
+    guess(p, t);
+    if (sp->guard && !clsi_lanes_borrows(sp->guard)) {
+        p->loops->set_inputs(p, p->guard_in, t);
+        clsi_lanes_early(sp->guard, p->L, p->work_guard);
     }
     if (p->measured)
         clsi_lanes_early_from(sp->residual, p->work_residual, sp->monitor, p->work_monitor);
     else
-        clsi_lanes_early(sp->residual, L, p->work_residual);
+        clsi_lanes_early(sp->residual, p->L, p->work_residual);
     p->loops->begin(p, h);
     solve(p);
-    p->loops->set_inputs(p, p->next_in, t, h);
-    memcpy(p->next_in + sp->n_base * L, p->unknowns, (size_t)p->k * L * sizeof(double));
-    clsi_lanes_early(sp->next, L, p->work_next);
-    clsi_lanes_late(sp->next, L, p->work_next);
-    if (p->owed && find_quiet(p)) clsi_lanes_first(sp->residual, L, p->work_residual);
+    find_next(p, t);
+    if (p->owed && find_quiet(p)) clsi_lanes_first(sp->residual, p->L, p->work_residual);
     p->loops->take_next(p);
     if (sp->scheme->carries) measure(p, t);
     int any = p->loops->any_off(p);
-    for (int l = 0; l < L && any; l++)
+    for (int l = 0; l < p->lanes && any; l++)
         if (p->off[l] && is_under_way(p, l)) leave(p, l, p->sim[l]);
-    p->loops->commit(p, p->unknowns);
+    p->loops->commit(p, p->unknowns, any);
     p->measured = sp->scheme->carries; /* unless somebody enters */
-    for (int l = 0; l < L && any; l++) {
+    for (int l = 0; l < p->lanes && any; l++) {
         if (!p->off[l] || !is_under_way(p, l)) continue;
         go_alone(p, l);
         enter(p, l, p->sim[l]);

@@ -8,7 +8,8 @@ typedef struct clsi_pack clsi_pack;
 
 /* Whether the step is one that lanes can make. */
 int clsi_pack_applies(const clsi_stepper *sp);
-size_t clsi_pack_lanes(void);
+/* How many members a pack has: of all packs of a stepper, before the first is made. */
+size_t clsi_pack_lanes(clsi_stepper *sp, size_t members, int threads);
 /* The stepper must outlive the pack. */
 cls_status clsi_pack_create(clsi_stepper *sp, clsi_pack **out, cls_error *error);
 void clsi_pack_free(clsi_pack **pack);

@@ -1,4 +1,4 @@
-/* The loops of pack.c over lanes, in vectors of WIDTH numbers; compiled for each kind of machine that
+/* The loops of pack.c over lanes, in vectors of WIDTH numbers, L of them in a row; compiled for each kind of machine that
  * pack.c names by TARGET, with names by LOOP. Comparisons give masks: all bits or none, as the flags are. */
 
 typedef double LOOP(numbers) __attribute__((vector_size(WIDTH * sizeof(double))));
@@ -62,14 +62,23 @@ HELP void LOOP(copy)(size_t rows, const double *from, double *to) {
 
 /* ---- the beginning of a step ---- */
 
-TARGET static void LOOP(set_inputs)(const clsi_pack *p, double *in, double t, double h) {
+/* States and time; what was received stays zero. */
+TARGET static void LOOP(set_states)(const clsi_pack *p, const double *states, double *in,
+                                    double t) {
+    LOOP(copy)(p->n, states, in);
+    LOOP(fill)(in + (p->n + 1) * L, t);
+}
+
+/* h stays, too. */
+TARGET static void LOOP(set_inputs)(const clsi_pack *p, double *in, double t) {
     size_t nz = p->n;
-    LOOP(copy)(nz, p->state, in);
-    LOOP(fill)(in + nz * L, 0);
-    LOOP(fill)(in + (nz + 1) * L, t);
-    LOOP(fill)(in + (nz + 2) * L, h);
+    LOOP(set_states)(p, p->state, in, t);
     LOOP(copy)(1, p->defect, in + (nz + 3) * L);
     LOOP(copy)((size_t)p->owed, p->state + nz * L, in + (nz + 4) * L);
+}
+
+TARGET static void LOOP(set_unknowns)(const clsi_pack *p, double *in) {
+    LOOP(copy)((size_t)p->k, p->unknowns, in + p->sp->n_base * L);
 }
 
 /* step_predict for those with three solutions or more; the others keep what is in u. */
@@ -247,9 +256,7 @@ HELP bits LOOP(surely_last)(size_t k, const clsi_pack *p, size_t l, const vector
 }
 
 HELP int LOOP(any)(bits b) {
-    long long all = 0;
-    for (int i = 0; i < WIDTH; i++) all |= b[i];
-    return all != 0;
+    return ANY(b);
 }
 
 /* The Jacobian of some lanes; those in which it is not finite. */
@@ -433,16 +440,27 @@ TARGET static int LOOP(any_off)(const clsi_pack *p) {
     return LOOP(any)(off);
 }
 
-HELP void LOOP(keep)(size_t rows, const flag *off, const double *from, double *to) {
+/* For those that are not off. */
+HELP void LOOP(take)(size_t rows, const flag *off, const double *from, double *to) {
     for (size_t i = 0; i < rows * L; i += L) LANES
     store(to + i + l, pick(LOOP(flags)(off + l), load(to + i + l), load(from + i + l)));
 }
 
-/* The step of those that are not off becomes theirs. */
-TARGET static void LOOP(commit)(clsi_pack *p, const double *u) {
+HELP void LOOP(commit_states)(clsi_pack *p, int any) {
+    double *before = p->state;
+    if (any) {
+        LOOP(take)(2 * p->n, p->off, p->next, p->state);
+        return;
+    }
+    p->state = p->next;
+    p->next = before;
+}
+
+/* The step of those that are not off becomes theirs. any: somebody is. */
+TARGET static void LOOP(commit)(clsi_pack *p, const double *u, int any) {
     size_t k = (size_t)p->k;
     double *oldest = p->history[CLSI_HISTORY - 1];
-    LOOP(keep)(2 * p->n, p->off, p->next, p->state);
+    LOOP(commit_states)(p, any);
     LOOP(copy)(k, u, oldest); /* those that are off are entered again */
     for (int i = CLSI_HISTORY - 1; i > 0; i--) p->history[i] = p->history[i - 1];
     p->history[0] = oldest;
@@ -451,10 +469,10 @@ TARGET static void LOOP(commit)(clsi_pack *p, const double *u) {
         LOOP(set_flags)(p->length + l, length - (length < CLSI_HISTORY));
     }
     if (!p->sp->scheme->carries) return;
-    LOOP(keep)(1, p->off, p->trial, p->defect);
-    LOOP(keep)(1, p->off, p->size, p->step_entropy);
+    LOOP(take)(1, p->off, p->trial, p->defect);
+    LOOP(take)(1, p->off, p->size, p->step_entropy);
     for (size_t i = 0; i < CLSI_MONITOR_INVARIANTS; i++)
-        LOOP(keep)(1, p->off, p->monitor_out[i], p->monitor + i * L);
+        LOOP(take)(1, p->off, p->monitor_out[i], p->monitor + i * L);
     LANES {
         bits off = LOOP(flags)(p->off + l);
         vector entropy = load(p->monitor_out[CLSI_MONITOR_ENTROPY] + l),
@@ -465,10 +483,10 @@ TARGET static void LOOP(commit)(clsi_pack *p, const double *u) {
     }
 }
 
-static const pack_loops LOOP(loops) = {LOOP(set_inputs), LOOP(predict),     LOOP(begin),
-                                       LOOP(check_rows), LOOP(check_guard), LOOP(update),
-                                       LOOP(judge),      LOOP(find_quiet),  LOOP(take_next),
-                                       LOOP(settle),     LOOP(any_off),     LOOP(commit)};
+static const pack_loops LOOP(loops) = {
+    LOOP(set_states), LOOP(set_inputs),  LOOP(set_unknowns), LOOP(predict), LOOP(begin),
+    LOOP(check_rows), LOOP(check_guard), LOOP(update),       LOOP(judge),   LOOP(find_quiet),
+    LOOP(take_next),  LOOP(settle),      LOOP(any_off),      LOOP(commit)};
 
 #undef LANES
 #undef HELP
@@ -482,3 +500,5 @@ static const pack_loops LOOP(loops) = {LOOP(set_inputs), LOOP(predict),     LOOP
 #undef TARGET
 #undef WIDTH
 #undef ALL
+#undef L
+#undef ANY

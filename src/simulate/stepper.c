@@ -450,10 +450,30 @@ static void link_monitor(clsi_stepper *sp, int lanes) {
     free(inputs);
 }
 
+/* In lanes the next state and the guard take what the residual has computed of the same inputs. */
+static void lend_residual(clsi_stepper *sp) {
+    size_t n = sp->n_base + sp->n_unknowns;
+    cls_program *programs[] = {sp->next, sp->guard};
+    uint32_t *inputs = sp->residual ? clsi_malloc(n * sizeof *inputs) : NULL;
+    for (size_t i = 0; inputs && i < n; i++) inputs[i] = (uint32_t)(sp->residual->n_constants + i);
+    if (inputs) clsi_lanes_lend(sp->residual, 2, programs, inputs);
+    free(inputs);
+}
+
+int clsi_stepper_widen(clsi_stepper *sp) {
+    cls_program *programs[] = {sp->residual, sp->next, sp->guard, sp->monitor, sp->guess};
+    size_t n = sizeof programs / sizeof *programs;
+    for (size_t i = 0; i < n; i++)
+        if (programs[i] && !clsi_lanes_may_widen(programs[i])) return 0;
+    for (size_t i = 0; i < n; i++)
+        if (programs[i]) clsi_lanes_widen(programs[i]);
+    return 1;
+}
+
 /* What every step runs. */
 void clsi_stepper_make_native(clsi_stepper *sp, int lanes) {
     cls_program *programs[] = {sp->residual, sp->next, sp->guard, sp->monitor};
-    if (lanes) link_monitor(sp, 1); /* before their rows are given out */
+    if (lanes) lend_residual(sp), link_monitor(sp, 1); /* before their rows are given out */
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if (programs[i]) clsi_program_make_native(programs[i], lanes);
     if (!lanes) link_monitor(sp, 0);

@@ -68,6 +68,8 @@ cls_status clsi_stepper_create_settable(const cls_system *s, const clsi_stepper 
 void clsi_stepper_free(clsi_stepper **stepper);
 /* Machine code of the programs of a step, for one sample or for lanes. */
 void clsi_stepper_make_native(clsi_stepper *sp, int lanes);
+/* Before it, for lanes: rows of CLSI_WIDE_LANES. 0: nothing has changed. */
+int clsi_stepper_widen(clsi_stepper *sp);
 
 /* What round-off is measured by at a state (the program `scale`). */
 enum {

@@ -212,6 +212,20 @@ test_devices_without_an_end() {
 
 # There are never more threads than motions: a simulator was made for each.
 # OpenBLAS, with a thread for each processor, asks for ever for memory that it does not get.
+test_compressed_files_are_named() {
+    "$CLAUSIUS" simulate pendulum --steps 300 --quiet -o a.csv
+    gzip -k a.csv
+    run "$CLAUSIUS" audit a.csv.gz
+    expect_exit 3
+    expect_stderr '^clausius audit: a.csv.gz: compressed by gzip: unpack it, or give what `zcat` writes by a pipe, with - in the place of the file'
+    run bash -c 'zcat a.csv.gz | "$CLAUSIUS" audit -'
+    expect_ok
+    printf 'BZh91AY&SY' >b.csv
+    run "$CLAUSIUS" compare a.csv b.csv
+    expect_exit 3
+    expect_stderr 'b.csv: compressed by bzip2'
+}
+
 test_a_limit_on_the_address_space() {
     local kB
     [[ $CLAUSIUS == *sanitize* ]] && skip "limits of memory do not go with sanitizers"
