@@ -64,19 +64,25 @@ cls_status cli_align(cls_table *t, char begins[48], cls_error *error) {
     return CLS_OK;
 }
 
-static int is_known(const cls_system *s, const char *name) {
+/* Columns mostly stand in the order of the system: looked for from *next on, which is behind the one that was found. */
+static int is_known(const cls_system *s, const char *name, size_t *next) {
+    size_t n = cls_system_column_count(s);
     if (!strcmp(name, "trajectory") || !strcmp(name, "t")) return 1;
-    for (size_t i = 0; i < cls_system_column_count(s); i++)
-        if (!strcmp(cls_system_column(s, i), name)) return 1;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = *next + i < n ? *next + i : *next + i - n;
+        if (strcmp(cls_system_column(s, at), name)) continue;
+        *next = at + 1 < n ? at + 1 : 0;
+        return 1;
+    }
     return 0;
 }
 
 void cli_tell_ignored(const cls_system *s, const char *path, const cls_table *t) {
     char list[512] = "";
-    size_t used = 0;
+    size_t used = 0, next = 0;
     for (size_t c = 0; c < cls_table_columns(t) && used < sizeof list - 1; c++) {
         const char *name = cls_table_name(t, c);
-        if (is_known(s, name)) continue;
+        if (is_known(s, name, &next)) continue;
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", name);
     }
     if (used) cli_notice("%s: not known to %s and ignored: %s", path, cls_system_name(s), list);

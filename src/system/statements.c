@@ -220,12 +220,14 @@ static int may_be_hidden(const cls_system *s, const char *name) {
 /* Variables that only unknown parts bring: stand_in has them until these are learned. */
 static int is_hidden(const clsi_reader *r, const clsi_expression *e, size_t count,
                      const cls_node *symbols) {
-    if (!r->s->n_unknown) return 0;
-    for (size_t i = 0; i < count; i++)
-        if (!cls_depends(r->s->g, e->raw, 1, &symbols[i]) &&
-            may_be_hidden(r->s, cls_node_name(r->s->g, symbols[i])))
-            return 1;
-    return 0;
+    clsi_cone cone; /* one walk for all of them */
+    int hidden = 0;
+    if (!r->s->n_unknown || !clsi_cone_create(r->s->g, 1, &e->raw, &cone)) return 0;
+    for (size_t i = 0; i < count && !hidden; i++)
+        hidden = !clsi_cone_at(&cone, symbols[i]) &&
+                 may_be_hidden(r->s, cls_node_name(r->s->g, symbols[i]));
+    clsi_cone_free(&cone);
+    return hidden;
 }
 
 /* An energy may contain t, by itself or through an input that has a formula: what changes it from
