@@ -497,7 +497,7 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
     if (status && status != CLS_MEMORY && k->still) /* heat that only they have */
         status = begin_moving(k);
     if (status == CLS_OK) status = find_all_terms(k);
-    if (status == CLS_OK && !k->blind) status = clsi_noisy_prefer(k);
+    if (status == CLS_OK) status = clsi_noisy_prefer(k);
     if (status == CLS_OK && k->misfit && k->specs) status = grow_further(k);
     if (status == CLS_OK) status = score(k);
     if (status == CLS_OK && clsi_noisy_lacks(w->points))

@@ -175,6 +175,7 @@ cls_status clsi_noisy_translate(clsi_noisy *k, const clsi_noisy *before) {
                l->field->n_parameters * sizeof *k->full);
         memcpy(k->keep + l->offset, before->keep + old->offset, l->field->n_parameters);
     }
+    memcpy(k->full + k->P, before->full + before->P, k->Q * sizeof *k->full);
     clsi_unknowns_share(k->all);
     return status;
 }
