@@ -166,6 +166,29 @@ static int is_lacking(const clsi_learner *w, size_t n_tables, const cls_table *c
     return !only || clsi_has_heat_column(s, n_tables, tables);
 }
 
+/* Noisy positions are for simulations from free starts, whose velocities are found: the weak form puts the noise
+ * into formulas, and has no way to say how many terms it allows. */
+static cls_status find_noisy_positions(clsi_learner *w, size_t n_tables,
+                                       const cls_table *const *tables, const char *const *names,
+                                       int *noisy) {
+    const cls_system *s = w->system;
+    clsi_rule rule;
+    *noisy = 0;
+    if (w->weak || s->formalism == CLS_LAGRANGIAN || s->has_operator || s->has_entropy)
+        return CLS_OK;
+    cls_status status = clsi_rule_find(s, NULL, 0, &rule, w->error);
+    if (status == CLS_OK)
+        status = clsi_points_create_wide(s, n_tables, tables, names, &rule, w->o->validate,
+                                         usual_windows(s, w->o), 0, 1, &w->points, w->error);
+    if (status == CLS_OK) *noisy = clsi_learner_is_noisier(w);
+    clsi_points_free(&w->points);
+    if (status != CLS_MEMORY && status != CLS_OK) {
+        status = CLS_OK; /* the weak form says what is wrong */
+        if (w->error) w->error->message[0] = '\0';
+    }
+    return status;
+}
+
 /* How much of the rollout is the error of steps as long as the data are apart. Where rows are steps of a
  * scheme, or positions are all there is, steps cannot be split. */
 static void split_steps(clsi_learner *w, const cls_system *s) {
@@ -195,8 +218,12 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
     /* the residual needs all states, or positions alone; of anything else hidden states are found */
     int recorded = clsi_learner_is_recorded(w);
     int lacking = recorded || is_lacking(w, n_tables, tables, only);
-    if (lacking) shooting = 1, only = 0;
     cls_status status = check_loss(w);
+    int noisy_positions = 0;
+    if (status == CLS_OK && only && !lacking)
+        status = find_noisy_positions(w, n_tables, tables, names, &noisy_positions);
+    lacking |= noisy_positions;
+    if (lacking) shooting = 1, only = 0;
     if (status == CLS_OK && recorded) status = check_recorded(w);
     if (status == CLS_OK)
         status = clsi_rule_find(system, shooting ? NULL : o->scheme, only, &rule, w->error);
@@ -239,6 +266,17 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
         clsi_learner_forget(w);
         w->taken = NULL;
         status = CLS_OK;
+    }
+    if (tried && status == CLS_NUMERIC && noisy_positions && !w->o->loss) {
+        clsi_learner_note(w,
+                          "the data are noisy, but no simulation of them succeeded (%.100s): this "
+                          "is the solution of the weak form",
+                          w->error ? w->error->message : "");
+        clsi_learner_forget(w);
+        clsi_points_free(&w->points);
+        w->taken = NULL;
+        w->weak = 1;
+        return run(w, system, set, n_tables, tables, names, stream, out);
     }
     w->alone = stream && !o->max_windows && !(o->team && o->team->ranks > 1); /* shards */
     w->beyond = stream;

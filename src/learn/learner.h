@@ -45,6 +45,7 @@ typedef struct clsi_learner {
     cls_learn_info *info;
     double started;
     int no_memory;  /* in a rollout, whose answer is a number */
+    int weak;       /* simulations of noisy positions failed: the weak form */
     uint64_t trial; /* at most so many iterations, to compare schemes (schemes.c); 0: no trial */
     int own_iterations; /* o->max_iterations was chosen here, not by the caller */
     double pressed;     /* seconds: when somebody was found to wait for the end; 0: nobody is */
@@ -134,6 +135,8 @@ cls_status clsi_learner_weights(clsi_learner *w);
 
 /* Are the data so noisy, and is what is unknown such, that multiple shooting is to be taken? */
 int clsi_learner_is_noisy(const clsi_learner *w);
+/* The same by the columns that there are, though others are missing. */
+int clsi_learner_is_noisier(const clsi_learner *w);
 /* Is it simulations that this can be learned by and nothing else: inputs, or parameters beside parts? */
 int clsi_learner_is_recorded(const clsi_learner *w);
 /* In the place of clsi_learner_fit; not *taken: it is not for a basis as large as the one asked for.

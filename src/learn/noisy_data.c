@@ -12,7 +12,8 @@ static const double NOISY = 1e-4; /* of the spread; below it one solve is as goo
 static double noise_of(const clsi_points *p) {
     double most = 0;
     for (size_t k = 0; k < p->nz; k++)
-        most = fmax(most, clsi_points_noise(p, k) / clsi_points_spread(p, k));
+        if (p->intervals || p->observed[k])
+            most = fmax(most, clsi_points_noise(p, k) / clsi_points_spread(p, k));
     return most;
 }
 
@@ -47,6 +48,10 @@ int clsi_learner_is_noisy(const clsi_learner *w) {
         if (kind && !kind->linear) return 0;
     }
     return noise_of(p) > NOISY || clsi_noisy_lacks(p) || clsi_points_uneven(p);
+}
+
+int clsi_learner_is_noisier(const clsi_learner *w) {
+    return clsi_learner_is_noisy(w) && noise_of(w->points) > NOISY;
 }
 
 int clsi_learner_is_recorded(const clsi_learner *w) {
