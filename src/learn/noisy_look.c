@@ -279,7 +279,9 @@ cls_status clsi_noisy_look(clsi_noisy *k, const clsi_noisy *named, int turned,
 
 int clsi_noisy_is_strained(const clsi_noisy *k) {
     const clsi_noisy_kept *s = &k->shortest;
-    if (!s->n || s->P != k->P + k->Q || k->multiple->n_pieces >= s->n) return 0;
+    if (!s->n || s->P != k->P + k->Q) return 0;
+    if (k->misfit) return 1; /* longer windows than these were not explained */
+    if (k->multiple->n_pieces >= s->n) return 0;
     for (size_t c = 0; c < k->data->ny; c++)
         if (k->multiple->sigma[c] > STRAINED * s->full[s->P + c]) return 1;
     return 0;

@@ -288,6 +288,7 @@ cls_status clsi_noisy_prefer(clsi_noisy *k) {
             status = clsi_noisy_look_short(k, &other, 1, first, count + parts);
         if (status == CLS_OK) status = prefer_natural(k, &other, &c);
         if (status == CLS_OK) status = prefer_shapes(k, found, count, &c, &taken);
+        taken = 0; /* by the shortest windows there may be better ones */
         if (status == CLS_OK) status = prefer_shapes(k, first, count + parts, &c, &taken);
         if (status != CLS_MEMORY && status != CLS_INTERRUPTED)
             status = CLS_OK; /* a term that is not finite at the data */
