@@ -209,6 +209,8 @@ typedef struct cli_motion {
     const cli_arguments *reading; /* the options that --from is read with; NULL: none */
     double *state;                /* (state_count) */
     double time;
+    char
+        begins[48]; /* the date that time counts from, of the first file that has dates; "": none */
 } cli_motion;
 cls_status cli_motion_load(const char *system, const char *set, const char *start, const char *from,
                            cli_motion *out, cls_error *error);
@@ -240,8 +242,8 @@ typedef struct cli_inputs {
     double *times, *values; /* (n), (inputs, n) */
     const char *hold;       /* as cls_simulator_inputs_held */
 } cli_inputs;
-/* From --inputs PATH and --hold WORD, both of which may be NULL. */
-cls_status cli_inputs_read(const cli_arguments *a, const cls_system *s, const char *path,
+/* From --inputs PATH and --hold WORD, both of which may be NULL, for this motion. */
+cls_status cli_inputs_read(const cli_arguments *a, cli_motion *m, const char *path,
                            const char *hold, cli_inputs *out, cls_error *error);
 /* From a table that has been read; `path` is for messages. */
 cls_status cli_inputs_take(const cls_system *s, const cls_table *t, const char *path,
@@ -251,7 +253,7 @@ cls_status cli_inputs_set(const cli_inputs *inputs, cls_simulator *sim, cls_erro
 /* Are they known over the whole run? */
 cls_status cli_inputs_reach(const cli_inputs *inputs, double begin, double end, cls_error *error);
 /* The increasing times of a file with one trajectory; free() them. */
-cls_status cli_times_read(const cli_arguments *a, const cls_system *s, const char *path, size_t *n,
+cls_status cli_times_read(const cli_arguments *a, cli_motion *m, const char *path, size_t *n,
                           double **times, cls_error *error);
 /* A row at each of these times that is not before the simulator's own. */
 cls_status cli_walk_at(const cls_system *s, cls_simulator *sim, size_t n, const double *times,

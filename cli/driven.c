@@ -61,8 +61,9 @@ cls_status cli_inputs_take(const cls_system *s, const cls_table *t, const char *
     return status;
 }
 
-cls_status cli_inputs_read(const cli_arguments *a, const cls_system *s, const char *path,
+cls_status cli_inputs_read(const cli_arguments *a, cli_motion *m, const char *path,
                            const char *hold, cli_inputs *out, cls_error *error) {
+    const cls_system *s = m->system;
     cls_table *t = NULL;
     *out = (cli_inputs){0};
     if (!path && hold) return cli_fail(error, CLS_USAGE, "--hold needs --inputs FILE");
@@ -72,6 +73,7 @@ cls_status cli_inputs_read(const cli_arguments *a, const cls_system *s, const ch
                         "%s has no inputs: `input u` declares one, then formulas can use it",
                         cls_system_name(s));
     cls_status status = cli_read_table(a, path, s, &t, error);
+    if (!status) status = cli_align(t, m->begins, error);
     if (!status) status = cli_inputs_take(s, t, path, hold, out, error);
     cls_table_free(&t);
     return status;
@@ -102,13 +104,14 @@ cls_status cli_inputs_reach(const cli_inputs *inputs, double begin, double end, 
                     first, last, begin, end);
 }
 
-cls_status cli_times_read(const cli_arguments *a, const cls_system *s, const char *path, size_t *n,
+cls_status cli_times_read(const cli_arguments *a, cli_motion *m, const char *path, size_t *n,
                           double **times, cls_error *error) {
     cls_table *t = NULL;
     const double *time = NULL;
     *n = 0;
     *times = NULL;
-    cls_status status = cli_read_table(a, path, s, &t, error);
+    cls_status status = cli_read_table(a, path, m->system, &t, error);
+    if (!status) status = cli_align(t, m->begins, error);
     if (!status) status = time_column(t, path, &time, error);
     if (!status) status = one_trajectory(t, path, error);
     size_t rows = status ? 0 : cls_table_rows(t);

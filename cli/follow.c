@@ -216,6 +216,9 @@ static cls_status make_all(const cli_arguments *a, size_t n, const char *const *
     for (size_t i = 0; !status && i < n; i++)
         if (!motions[i].system) status = cli_read_table(a, words[i], system, &out[i], error);
     if (!status && !system) status = read_by_notes(a, n, words, out, error);
+    char begins[48] = "";
+    for (size_t i = 0; !status && i < n; i++)
+        if (out[i]) status = cli_align(out[i], begins, error);
     if (!status && first == n) {
         status = own_motion(&motions[0], &out[0], error);
         first = 0;

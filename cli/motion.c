@@ -79,6 +79,7 @@ cls_status cli_motion_from(cli_motion *m, const char *path, const char *word, si
     m->state = calloc(cls_system_state_count(m->system) + 1, sizeof *m->state);
     cls_status status =
         m->state ? cli_read_table(m->reading, path, m->system, &t, error) : cli_no_memory(error);
+    if (!status) status = cli_align(t, m->begins, error);
     if (!status) status = find_row(t, path, word, &row, error);
     if (!status)
         status = cls_start_from_data(m->system, m->starter, t, row, path, &m->time, m->state,

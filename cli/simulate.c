@@ -76,7 +76,7 @@ static cls_status read_numbers(cli_job *job, cls_error *error) {
 static cls_status read_drive(cli_job *job, cls_error *error) {
     const cli_arguments *a = job->a;
     static const char *const other[] = {"steps", "until", "every", "samples"};
-    cls_status status = cli_inputs_read(a, job->motion.system, cli_value(a, "inputs"),
+    cls_status status = cli_inputs_read(a, &job->motion, cli_value(a, "inputs"),
                                         cli_value(a, "hold"), &job->inputs, error);
     for (size_t i = 0; !status && cli_given(a, "at") && i < 4; i++)
         if (cli_given(a, other[i]))
@@ -87,8 +87,8 @@ static cls_status read_drive(cli_job *job, cls_error *error) {
                           "--inputs drive one motion; leave out --samples, or "
                           "give the inputs as formulas with --set");
     if (!status && cli_given(a, "at"))
-        status = cli_times_read(a, job->motion.system, cli_value(a, "at"), &job->n_times,
-                                &job->times, error);
+        status =
+            cli_times_read(a, &job->motion, cli_value(a, "at"), &job->n_times, &job->times, error);
     if (!status && !cli_given(a, "from") && (job->inputs.n || job->n_times))
         job->motion.time = job->n_times ? job->times[0] : job->inputs.times[0];
     return status;

@@ -57,6 +57,13 @@ cls_status cli_read_table(const cli_arguments *a, const char *path, const cls_sy
     return status;
 }
 
+cls_status cli_align(cls_table *t, char begins[48], cls_error *error) {
+    const char *own = cls_table_note(t, "begins");
+    if (*begins) return cls_table_align(t, begins, error);
+    if (own) snprintf(begins, 48, "%.47s", own);
+    return CLS_OK;
+}
+
 static int is_known(const cls_system *s, const char *name) {
     if (!strcmp(name, "trajectory") || !strcmp(name, "t")) return 1;
     for (size_t i = 0; i < cls_system_column_count(s); i++)

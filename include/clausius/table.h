@@ -70,6 +70,10 @@ CLS_API cls_status cls_table_set_unit(cls_table *t, size_t column, const char *u
 CLS_API size_t cls_table_remark_count(const cls_table *t);
 CLS_API const char *cls_table_remark(const cls_table *t, size_t i);
 
+/* Dates of a file are read as seconds from its first row on; its note `begins` says when that was. Afterwards they
+ * count from `begins`, the note of another table; NULL, or a table without dates: nothing changes. */
+CLS_API cls_status cls_table_align(cls_table *t, const char *begins, cls_error *error);
+
 /* A copy in which the rows of each trajectory (column `trajectory`) stand together, in the order of
  * the file; *out is NULL when they do already, or when there is no such column. */
 CLS_API cls_status cls_table_group(const cls_table *t, cls_table **out, cls_error *error);

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 typedef struct csv {
@@ -19,7 +20,8 @@ typedef struct csv {
     size_t dropped;
     double *row;
     cls_table *head; /* the reader's: remarks go there */
-    uint64_t limit;  /* rows that begin here or later are not read; 0: none */
+    clsi_stamps stamps;
+    uint64_t limit; /* rows that begin here or later are not read; 0: none */
 } csv;
 
 /* ---- what is wrong ---- */
@@ -50,10 +52,27 @@ static cls_status bad_cell(const csv *f, size_t column, const char *cell, cls_er
                               : " (the decimals above have a point)";
     if (strchr(found, '.') && f->mark == ',') hint = " (the decimals above have a comma)";
     const char *quote = *found ? "\"" : "";
-    return clsi_lines_bad(&f->lines, (int)column + 1, error,
-                          "column \"%s\": expected a finite number, found %s%s%s%s",
-                          f->dialect.names.items[column], quote, *found ? found : "nothing", quote,
-                          hint);
+    return clsi_lines_bad(
+        &f->lines, (int)column + 1, error, "column \"%s\": expected %s, found %s%s%s%s",
+        f->dialect.names.items[column],
+        f->stamps.kind && f->stamps.kind[column] ? "a date or a time as in the rows above"
+                                                 : "a finite number",
+        quote, *found ? found : "nothing", quote, hint);
+}
+
+/* A cell that is no number: the text that is left out, or a time; where it ends, or NULL. */
+static const char *read_stamp(const csv *f, size_t column, const char *s) {
+    clsi_cell c;
+    clsi_stamp t;
+    const char *stop = s + strlen(s);
+    const char *after = clsi_next_cell(s, stop, f->dialect.separator, &c);
+    const char *end = !after ? stop : f->dialect.separator == ' ' ? c.end : after - 1;
+    f->row[column] = 0;
+    if (f->stamps.kind[column] == CLSI_WORDS) return end;
+    if (!clsi_stamp_read(c.begin, (size_t)(c.end - c.begin), f->stamps.order, &t)) return NULL;
+    if ((t.kind ^ f->stamps.kind[column]) & CLSI_DATE) return NULL;
+    f->row[column] = clsi_stamps_seconds(&f->stamps, &t);
+    return end;
 }
 
 static cls_status bad_count(const csv *f, size_t cells, cls_error *error) {
@@ -109,7 +128,10 @@ static int slow_row(csv *f, const char *s, cls_error *error) {
         /* A tab that separates must not be skipped as a blank. */
         while (*s == ' ' || (*s == '\t' && separator != '\t')) s++;
         if (i == n) return (void)bad_count(f, i + 1, error), -1;
-        const char *end = *s == separator ? NULL : read_cell(f, s, &f->row[i]);
+        int stamped = f->stamps.kind && f->stamps.kind[i];
+        const char *end = stamped           ? read_stamp(f, i, s)
+                          : *s == separator ? NULL
+                                            : read_cell(f, s, &f->row[i]);
         const char *gone = !end && f->drop ? missing_cell(f, s) : NULL;
         if (gone) dropped = 1, end = gone, f->row[i] = NAN;
         if (!end) return (void)bad_cell(f, i, s, error), -1;
@@ -185,6 +207,11 @@ static int next_by_line(csv *f, cls_error *error) {
     }
 }
 
+static int is_left_out(const csv *f, size_t column) {
+    const clsi_stamps *k = &f->stamps;
+    return k->kind && (k->kind[column] == CLSI_WORDS || (k->pair && column == k->date));
+}
+
 static cls_status next(void *source, size_t room, double *const *columns, size_t *rows,
                        cls_error *error) {
     csv *f = source;
@@ -192,12 +219,16 @@ static cls_status next(void *source, size_t room, double *const *columns, size_t
     *rows = 0;
     for (const char separator = f->dialect.separator; done < room; done++) {
         if (is_beyond(f)) break;
-        if (fast_row(f, columns, done, separator)) continue;
+        if (!f->stamps.kind && fast_row(f, columns, done, separator)) continue;
         int got = next_by_line(f, error);
         if (got < 0) return error ? error->status : CLS_DATA;
         if (got == 0) break;
-        for (size_t c = 0; c < n; c++)
-            if (columns[c]) columns[c][done] = f->row[c];
+        if (f->stamps.pair) f->row[f->stamps.clock] += f->row[f->stamps.date];
+        for (size_t c = 0, k = 0; c < n; c++) {
+            if (is_left_out(f, c)) continue;
+            if (columns[k]) columns[k][done] = f->row[c];
+            k++;
+        }
     }
     *rows = done;
     if (!done && f->dropped) {
@@ -231,6 +262,19 @@ static cls_status seek(void *source, uint64_t from, uint64_t limit, cls_error *e
 
 /* ---- opening ---- */
 
+/* The mark in a row, without the cells that are dates or text; 0 when there is none. */
+static char mark_of(const csv *f, const char *s, const char *end) {
+    char found = 0;
+    for (size_t i = 0; i < f->dialect.names.n && s; i++) {
+        clsi_cell c;
+        s = clsi_next_cell(s, end, f->dialect.separator, &c);
+        if (f->stamps.kind && f->stamps.kind[i]) continue;
+        if (memchr(c.begin, '.', (size_t)(c.end - c.begin))) return '.';
+        if (memchr(c.begin, ',', (size_t)(c.end - c.begin))) found = ',';
+    }
+    return found;
+}
+
 /* A comma is a decimal mark when the first row that has a mark at all has commas only. */
 static char find_mark(const csv *f) {
     if (f->dialect.separator == ',') return '.';
@@ -240,10 +284,8 @@ static char find_mark(const csv *f) {
         if (!end) end = stop;
         const char *first = s;
         while (first < end && (*first == ' ' || *first == '\t')) first++;
-        if (first < end && !clsi_is_comment(first)) {
-            if (memchr(s, '.', (size_t)(end - s))) return '.';
-            if (memchr(s, ',', (size_t)(end - s))) return ',';
-        }
+        char mark = first < end && !clsi_is_comment(first) ? mark_of(f, s, end) : 0;
+        if (mark) return mark;
         s = end + 1;
     }
     return '.';
@@ -254,17 +296,48 @@ static void close_csv(void *source) {
     if (!f) return;
     clsi_lines_close(&f->lines);
     clsi_names_free(&f->dialect.names);
+    clsi_stamps_free(&f->stamps);
     free(f->row);
     free(f);
 }
 
+/* The column of dates or times is the time, whatever it is called, where it is the only one and no other is. */
+static size_t find_time(const csv *f) {
+    const clsi_names *names = &f->dialect.names;
+    size_t found = SIZE_MAX;
+    for (size_t i = 0; i < names->n; i++) {
+        if (!strcasecmp(names->items[i], "time") || !strcmp(names->items[i], "t")) return SIZE_MAX;
+        if (!f->stamps.kind || !f->stamps.kind[i] || is_left_out(f, i)) continue;
+        if (found != SIZE_MAX) return SIZE_MAX;
+        found = i;
+    }
+    return found;
+}
+
 static cls_status make_head(csv *f, cls_table *notes, cls_table **head, cls_error *error) {
     clsi_names *names = &f->dialect.names;
-    cls_status status = cls_table_create(names->n, (const char *const *)names->items, head, error);
+    const char **kept = clsi_calloc(names->n + 1, sizeof *kept);
+    size_t time = find_time(f), n = 0;
+    char begins[48];
+    if (!kept) return clsi_no_memory(error);
+    for (size_t i = 0; i < names->n; i++)
+        if (!is_left_out(f, i)) kept[n++] = i == time ? "time" : names->items[i];
+    cls_status status = n ? cls_table_create(n, kept, head, error)
+                          : clsi_lines_bad(&f->lines, 0, error, "no column has numbers");
+    free(kept);
     if (status) return status;
     clsi_table_move_notes(notes, *head);
-    for (size_t i = 0; !status && i < names->n; i++)
-        if (names->units[i]) status = cls_table_set_unit(*head, i, names->units[i], error);
+    if (f->stamps.kind && f->stamps.dated) {
+        clsi_stamps_begin_text(&f->stamps, begins);
+        status = cls_table_set_note(*head, "begins", begins, error);
+    }
+    for (size_t i = 0, k = 0; !status && i < names->n; i++) {
+        int stamped = f->stamps.kind && f->stamps.kind[i];
+        if (is_left_out(f, i)) continue;
+        if (stamped || names->units[i])
+            status = cls_table_set_unit(*head, k, stamped ? "s" : names->units[i], error);
+        k++;
+    }
     if (f->mark == ',') clsi_table_remark(*head, "decimals have a comma");
     f->head = *head;
     return status;
@@ -277,13 +350,16 @@ static cls_status open_csv(const char *path, const cls_read_options *o, cls_tabl
     csv *f = clsi_calloc(1, sizeof *f);
     if (!f) return clsi_no_memory(error);
     f->drop = o->drop_missing;
+    unsigned long before = clsi_failures();
     cls_status status = clsi_lines_open(&f->lines, path, o, error);
     if (!status) status = cls_table_create(1, (const char *const[]){"notes"}, &notes, error);
     if (!status) status = clsi_dialect_read(&f->lines, notes, &f->dialect, error);
+    if (!status) status = clsi_stamps_find(&f->stamps, &f->lines, &f->dialect, notes, error);
     if (!status) f->mark = find_mark(f);
     if (!status) status = make_head(f, notes, head, error);
     if (!status && !(f->row = clsi_calloc(f->dialect.names.n, sizeof *f->row)))
         status = clsi_no_memory(error);
+    status = clsi_failed_since(before, status, error); /* remarks are a part of what is said */
     cls_table_free(&notes);
     if (status) {
         cls_table_free(head);

@@ -48,16 +48,11 @@ void clsi_names_free(clsi_names *list) {
 
 /* ---- cells ---- */
 
-typedef struct cell {
-    const char *begin, *end; /* without blanks around it, with its quotes */
-} cell;
-
 static int separates(char c, char separator) {
     return c == separator || (separator == ' ' && c == '\t');
 }
 
-/* The cell at s; returns where the next begins, or NULL after the last. */
-static const char *next_cell(const char *s, const char *stop, char separator, cell *out) {
+const char *clsi_next_cell(const char *s, const char *stop, char separator, clsi_cell *out) {
     int inside = 0;
     while (s < stop && (*s == ' ' || (*s == '\t' && separator != '\t'))) s++;
     out->begin = s;
@@ -70,8 +65,8 @@ static const char *next_cell(const char *s, const char *stop, char separator, ce
     return separator == ' ' ? s : s + 1;
 }
 
-/* One number with nothing behind it, in quotes or not; decimal commas unless commas separate. */
-static int is_number(const cell *c, char separator) {
+/* Decimal commas unless commas separate. */
+int clsi_is_number_cell(const clsi_cell *c, char separator) {
     char text[400] = {0};
     size_t n = (size_t)(c->end - c->begin);
     double value;
@@ -94,8 +89,8 @@ typedef struct line_facts {
 static line_facts look(const char *s, const char *stop, char separator) {
     line_facts f = {0};
     while (s) {
-        cell c;
-        s = next_cell(s, stop, separator, &c);
+        clsi_cell c;
+        s = clsi_next_cell(s, stop, separator, &c);
         int is_empty = c.begin == c.end;
         if (!s && is_empty && f.cells) {
             f.trailing = 1;
@@ -104,7 +99,9 @@ static line_facts look(const char *s, const char *stop, char separator) {
         f.cells++;
         f.empty += is_empty;
         f.quoted |= !is_empty && *c.begin == '"';
-        f.numbers += is_number(&c, separator);
+        clsi_stamp t;
+        f.numbers += clsi_is_number_cell(&c, separator) ||
+                     (!is_empty && clsi_stamp_read(c.begin, (size_t)(c.end - c.begin), 0, &t));
     }
     return f;
 }
@@ -113,10 +110,10 @@ static line_facts look(const char *s, const char *stop, char separator) {
 static int is_unit_row(const char *s, const char *stop, char separator) {
     size_t units = 0;
     while (s) {
-        cell c;
+        clsi_cell c;
         char text[64];
         clsi_unit_meaning meaning;
-        s = next_cell(s, stop, separator, &c);
+        s = clsi_next_cell(s, stop, separator, &c);
         if (c.begin < c.end && *c.begin == '"') c.begin++, c.end -= c.end[-1] == '"';
         size_t n = c.end > c.begin ? (size_t)(c.end - c.begin) : 0;
         if (!n || (n == 1 && *c.begin == '-')) continue;
@@ -184,7 +181,7 @@ static cls_status add_name(clsi_names *list, const char *text, size_t n, cls_err
 }
 
 /* The letters of a cell without its quotes, doubled quotes once. */
-static cls_status add_cell(clsi_names *list, const cell *c, cls_error *error) {
+static cls_status add_cell(clsi_names *list, const clsi_cell *c, cls_error *error) {
     clsi_text text = {0};
     int inside = 0;
     clsi_text_append(&text, "");
@@ -208,8 +205,8 @@ static cls_status split_names(const clsi_lines *l, const char *s, const char *st
                               clsi_names *list, cls_error *error) {
     cls_status status = CLS_OK;
     while (s && !status) {
-        cell c;
-        s = next_cell(s, stop, separator, &c);
+        clsi_cell c;
+        s = clsi_next_cell(s, stop, separator, &c);
         if (!s && c.begin == c.end && list->n) {
             list->trailing = 1;
             break;
@@ -374,6 +371,21 @@ static int is_header(const clsi_lines *l, const ahead *a, char *separator, int *
     return 0;
 }
 
+/* Is `a` a header above two rows of as many cells, of which some are numbers and others text? */
+static int is_header_of_some(const clsi_lines *l, const ahead *a, char *separator) {
+    ahead b, c;
+    if (!look_ahead(l, a->after, &b) || !look_ahead(l, b.after, &c)) return 0;
+    for (size_t i = 0; i < sizeof separators; i++) {
+        line_facts head = look(a->begin, a->stop, separators[i]);
+        line_facts one = look(b.begin, b.stop, separators[i]);
+        line_facts two = look(c.begin, c.stop, separators[i]);
+        if (head.cells < 2 || head.numbers || !one.numbers || !two.numbers) continue;
+        *separator = separators[i];
+        if (same_cells(&head, &one) && same_cells(&head, &two)) return 1;
+    }
+    return 0;
+}
+
 /* The rule for files that are not in order: the first separator that stands in the header. */
 static char first_separator(const ahead *a) {
     for (size_t i = 0; i + 1 < sizeof separators; i++)
@@ -394,10 +406,13 @@ static cls_status pass_to(clsi_lines *l, const char *begin, cls_error *error) {
     return status;
 }
 
-static void show(const ahead *a, char out[64]) {
+/* How many lines stood above the header, from the line a on. */
+static void tell_skipped(cls_table *notes, const ahead *a, int lines) {
     size_t n = (size_t)(a->stop - a->begin);
-    char *text = clsi_shown_text(a->begin, n < 40 ? n : 40);
-    snprintf(out, 64, "%s%s", text ? text : "", n > 40 ? "..." : "");
+    char *text = lines ? clsi_shown_text(a->begin, n < 40 ? n : 40) : NULL;
+    if (lines)
+        clsi_table_remark(notes, "%d line%s above the header skipped: \"%s%s\"", lines,
+                          lines == 1 ? "" : "s", text ? text : "", n > 40 ? "..." : "");
     free(text);
 }
 
@@ -472,8 +487,8 @@ static cls_status with_header(clsi_lines *l, const ahead *a, int units, clsi_dia
 static cls_status find_names(clsi_lines *l, const ahead *first, const char *comment,
                              cls_table *notes, clsi_dialect *d, cls_error *error) {
     ahead a = *first;
-    int units = 0;
-    char shown[64], forced = 0;
+    int units = 0, first_counts = 0;
+    char forced = 0;
     if (a.stop - a.begin == 5 && !memcmp(a.begin, "sep=", 4)) { /* a line that Excel writes */
         forced = a.begin[4];
         if (!look_ahead(l, first->after, &a)) a = *first;
@@ -487,12 +502,18 @@ static cls_status find_names(clsi_lines *l, const ahead *first, const char *comm
             look_ahead(l, at.after, &below);
             line_facts top = look(a.begin, a.stop, d->separator);
             line_facts rows = look(below.begin, below.stop, d->separator);
-            if (i > 0 && same_cells(&top, &rows)) break; /* the first line is the header */
-            show(&a, shown);
-            if (i > 0)
-                clsi_table_remark(notes, "%d line%s above the header skipped: \"%s\"", i,
-                                  i == 1 ? "" : "s", shown);
+            first_counts = i > 0 && !units && same_cells(&top, &rows);
+            if (first_counts) break; /* the first line is the header */
+            tell_skipped(notes, &a, i);
             return with_header(l, &at, units, d, error);
+        }
+        if (!look_ahead(l, at.after, &at)) break;
+    }
+    at = a;
+    for (int i = 0; i < LOOK && !forced && !first_counts; i++) {
+        if (is_header_of_some(l, &at, &d->separator)) {
+            tell_skipped(notes, &a, i);
+            return with_header(l, &at, 0, d, error);
         }
         if (!look_ahead(l, at.after, &at)) break;
     }

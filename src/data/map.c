@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ours [unit] = theirs [unit] */
 typedef struct item {
@@ -256,6 +257,19 @@ static int item_of(const mapping *m, const int *column, size_t c) {
     return result;
 }
 
+/* Time and TIME are the time where no column is called so, nor t. */
+static const char *plain_name(const mapping *m, size_t c) {
+    const char *name = m->head->names[c];
+    if (strcasecmp(name, "time") != 0 || is_system_column(m->o->system, name)) return name;
+    if (clsi_table_time(m->head) >= 0 || m->o->dt > 0) return name;
+    for (size_t i = 0; i < m->items.n; i++) /* another column is said to be it */
+        if (!strcmp(m->items.list[i].name, "time") && find_column(m->head, &m->items.list[i]) >= 0)
+            return name;
+    for (size_t i = 0; i < c; i++)
+        if (!strcasecmp(m->head->names[i], "time")) return name;
+    return "time";
+}
+
 static cls_status choose(mapping *m, const int *column, cls_error *error) {
     size_t n = 0, made = m->o->dt > 0;
     const char **names = clsi_calloc(m->head->n_columns + 1, sizeof *names);
@@ -267,7 +281,7 @@ static cls_status choose(mapping *m, const int *column, cls_error *error) {
     for (size_t c = 0; !status && c < m->head->n_columns; c++) {
         int i = item_of(m, column, c);
         if (i == -2) continue;
-        names[n] = i < 0 ? m->head->names[c] : m->items.list[i].name;
+        names[n] = i < 0 ? plain_name(m, c) : m->items.list[i].name;
         from[n] = (int)c;
         by[n++] = i;
         if (made && !strcmp(names[n - 1], "time"))

@@ -72,6 +72,44 @@ typedef struct clsi_dialect {
 /* Reads the top of the file up to the first row of numbers: notes and remarks go to `notes`. */
 cls_status clsi_dialect_read(clsi_lines *l, cls_table *notes, clsi_dialect *out, cls_error *error);
 
+typedef struct clsi_cell {
+    const char *begin, *end; /* without blanks around it, with its quotes */
+} clsi_cell;
+/* The cell at s; returns where the next begins, or NULL after the last. */
+const char *clsi_next_cell(const char *s, const char *stop, char separator, clsi_cell *out);
+/* One number, or a word for a missing one, with nothing behind it, in quotes or not. */
+int clsi_is_number_cell(const clsi_cell *c, char separator);
+
+/* ---- stamps.c: dates and times of day ---- */
+
+enum { CLSI_DATE = 1, CLSI_CLOCK = 2, CLSI_WORDS = 4 };
+
+typedef struct clsi_stamp {
+    int kind; /* CLSI_DATE, CLSI_CLOCK or both */
+    int64_t day;
+    double second;
+    int brief; /* no seconds in it */
+    int tells; /* 1 that months stand before days, 2 behind them, 3: it may be both */
+} clsi_stamp;
+/* The n letters at s, quotes around them or not; 0 when they are none. order: of day and month, as `tells`; 0: not known. */
+int clsi_stamp_read(const char *s, size_t n, int order, clsi_stamp *out);
+
+/* The columns of a file that are no numbers. */
+typedef struct clsi_stamps {
+    unsigned char *kind; /* (columns) 0: numbers; NULL: all are */
+    int order, dated;
+    int pair; /* one column of dates and one of times are one time, which stands in the latter */
+    size_t date, clock; /* these two */
+    int64_t day;        /* of the first row: seconds count from here */
+    double second;
+} clsi_stamps;
+/* Looks at the rows in the block; remarks go to `notes`. */
+cls_status clsi_stamps_find(clsi_stamps *k, const clsi_lines *l, const clsi_dialect *d,
+                            cls_table *notes, cls_error *error);
+void clsi_stamps_free(clsi_stamps *k);
+double clsi_stamps_seconds(const clsi_stamps *k, const clsi_stamp *t);
+void clsi_stamps_begin_text(const clsi_stamps *k, char out[48]);
+
 int clsi_is_comment(const char *line); /* after blanks */
 char *clsi_trim(char *s);              /* without blanks around it, in place */
 

@@ -35,7 +35,8 @@ static int needs_quotes(const char *name) {
     static const char *const words[] = {"nan", "inf", "-nan", "-inf", "NaN", "NAN", "NA"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strcmp(name, words[i])) return 1;
-    return clsi_read_double(name, &value);
+    clsi_stamp stamp;
+    return clsi_read_double(name, &value) || clsi_stamp_read(name, strlen(name), 0, &stamp);
 }
 
 static void append_name(clsi_text *text, const char *name) {

@@ -153,7 +153,7 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
         "typedef struct %s {\n"
         "    double state[%zu]; /* see %s_STATE_...; then what each sum still owes */\n"
         "    double t0, h;     /* time is t0 + steps h */\n    uint64_t steps;\n"
-        "    double defect, step_entropy, energy_scale, ahead, scale[%d];\n"
+        "    double defect, step_entropy, energy_scale, ahead, highest, largest_size, scale[%d];\n"
         "    double monitor_out[%zu], monitor_start[%zu], next_out[%zu], row_in[%zu];\n"
         "    double saved[%zu], history[%zu], input[%zu], parameter[%zu];\n"
         "    int history_length[%zu], single; /* the last step was one solve */\n"
@@ -438,6 +438,16 @@ static void list_dead(const clsi_programs_use *use, const char *dead[DEAD]) {
     dead[n] = NULL;
 }
 
+/* The activation that all networks have, where it has a text of its own. */
+static const char *only_activation(const clsi_programs_use *use) {
+    int n = 0;
+    for (size_t f = 0; f < CLS_FN_COUNT; f++) n += use->activation[f];
+    if (n != 1) return NULL;
+    return use->activation[CLS_FN_TANH]       ? "CLSI_N_TANH"
+           : use->activation[CLS_FN_SOFTPLUS] ? "CLSI_N_SOFTPLUS"
+                                              : NULL;
+}
+
 static const char source_head[] =
     "/* $.c: see $.h. The numerical methods are those of clausius, to the bit; their texts, with\n"
     " * comments: kernels.inc, pairs.inc, dense.inc, network_node.inc, sparse_lu.inc,\n"
@@ -488,8 +498,8 @@ static cls_status trim_parts(const clsi_programs_use *use, const source_parts *p
         {p->host.data, 0},    {clsi_newton_text, 0},
         {clsi_step_text, 0},  {p->model.data, 0}};
     list_dead(use, dead);
-    return clsi_trim_source(sizeof pieces / sizeof *pieces, pieces, dead, script,
-                            script ? also : NULL, out, error);
+    return clsi_trim_source(sizeof pieces / sizeof *pieces, pieces, dead, only_activation(use),
+                            script, script ? also : NULL, out, error);
 }
 
 cls_status clsi_export_source(clsi_export *e, int script, clsi_text *out, cls_error *error) {

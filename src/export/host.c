@@ -56,7 +56,7 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     define(out, "CLSI_INPUTS", "sim", sp->nu);
     size_t k = sp->n_unknowns, some = k ? k : 1;
     clsi_text_printf(out, "enum { CLSI_STEP_SLOPES = %zu, CLSI_SOME_UNKNOWNS = %zu };\n",
-                     (k + sp->nz) * (k + sp->nz), some);
+                     (2 * k + sp->nz) * sp->nz, some);
     define(out, "CLSI_PARAMETERS", "sim", e->n_parameters);
     define(out, "CLSI_FIRST_PARAMETER", "sim", sp->first_free);
     define(out, "CLSI_MAX_HALVINGS", "sim", (size_t)sp->options.max_halvings);
@@ -70,6 +70,7 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
                           "#define CLSI_LOW(nw, k) ((void)(nw), clsi_low[k])\n"
                           "#define CLSI_HIGH(nw, k) ((void)(nw), clsi_high[k])\n"
                           "#define CLSI_OF_STATE(nw, i) ((void)(nw), clsi_of_state[i])\n"
+                          "#define CLSI_OUTSIDE(nw, i) ((void)(nw), clsi_outside[i])\n"
                           "#define CLSI_STAGE_OF(sim, i) ((void)(sim), clsi_stages[i])\n"
                           "#define CLSI_STEP(sim) ((sim)->h)\n"
                           "#define CLSI_TIME(sim) ((sim)->t0 + (double)(sim)->steps * (sim)->h)\n");
@@ -82,6 +83,8 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out, "\nstatic const int clsi_of_state[] = {");
     for (size_t k = 0; k < sp->n_unknowns; k++)
         clsi_text_printf(out, "%d, ", CLSI_OF_STATE(&nw, (int)k));
+    clsi_text_append(out, "0};\nstatic const int clsi_outside[] = {");
+    for (size_t i = 0; i < sp->nz; i++) clsi_text_append(out, CLSI_OUTSIDE(&nw, i) ? "1, " : "0, ");
     clsi_text_append(out, "0};\nstatic const int clsi_guarded[] = {");
     for (size_t k = 0; k < sp->n_guarded; k++) clsi_text_printf(out, "%zu, ", sp->guarded[k]);
     for (int high = 0; high < 2; high++) {
@@ -249,11 +252,12 @@ void clsi_append_host(clsi_text *out, const clsi_export *e) {
                      "    CLSI_MONITOR_ENTROPY = %d,\n    CLSI_MONITOR_SIZE = %d,\n"
                      "    CLSI_MONITOR_INVARIANTS = %d,\n    CLSI_SCALE_ENERGY = %d,\n"
                      "    CLSI_SCALE_ENERGY_SLOPES = %d,\n    CLSI_SCALE_ENTROPY_SLOPES = %d,\n"
-                     "    CLSI_SCALE_POWER = %d,\n    CLSI_SCALES = %d\n};\n\n",
+                     "    CLSI_SCALE_COLD = %d,\n    CLSI_SCALE_POWER = %d,\n"
+                     "    CLSI_SCALES = %d\n};\n\n",
                      CLSI_MONITOR_ENERGY, CLSI_MONITOR_BETA, CLSI_MONITOR_ENTROPY,
                      CLSI_MONITOR_SIZE, CLSI_MONITOR_INVARIANTS, CLSI_SCALE_ENERGY,
-                     CLSI_SCALE_ENERGY_SLOPES, CLSI_SCALE_ENTROPY_SLOPES, CLSI_SCALE_POWER,
-                     CLSI_SCALES);
+                     CLSI_SCALE_ENERGY_SLOPES, CLSI_SCALE_ENTROPY_SLOPES, CLSI_SCALE_COLD,
+                     CLSI_SCALE_POWER, CLSI_SCALES);
     append_sizes(out, e);
     append_tables(out, e);
     clsi_append_sparse(out, e);

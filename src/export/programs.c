@@ -326,7 +326,11 @@ cls_status clsi_append_programs(clsi_text *kernels, clsi_text *out, clsi_export 
     e->shares_now = s[0].n_now && (!e->open.sp || s[1].n_now);
     e->shares_begin = s[0].n_begun && (!e->open.sp || s[1].n_begun);
     e->shares_end = s[0].n_end && (!e->open.sp || s[1].n_end);
-    if (status == CLS_OK) status = write_all(e, base, open, s, out, error);
+    clsi_text functions = {0};
+    if (status == CLS_OK) status = write_all(e, base, open, s, &functions, error);
+    if (status == CLS_OK && functions.failed) status = clsi_no_memory(error);
+    if (status == CLS_OK) status = clsi_name_constants(functions.data, out, error);
+    clsi_text_clear(&functions);
     sharing_clear(&s[0]);
     sharing_clear(&s[1]);
     return status;

@@ -180,10 +180,11 @@ static cls_status compile_row(clsi_export *e, clsi_variant *v, cls_error *error)
 
 /* With r(z0, x) = 0 for the unknowns x of a step and z1(z0, x):
  *     dz1/dz0 = d_z z1 - d_x z1 (d_x r)^-1 d_z r,
- * d_x r (k, k), d_z r (k, nz), d_z z1 (nz, nz), d_x z1 (nz, k), over the inputs of the step. */
+ * d_z r (k, nz), d_z z1 (nz, nz), d_x z1 (nz, k), over the inputs of the step; d_x r is in the residual
+ * program, and Newton's method has its factors. */
 static cls_status compile_step(clsi_export *e, clsi_variant *v, cls_error *error) {
     const clsi_stepper *sp = v->sp;
-    size_t nz = sp->nz, k = sp->n_unknowns, at = 0, n_out = (k + nz) * (k + nz);
+    size_t nz = sp->nz, k = sp->n_unknowns, at = 0, n_out = (2 * k + nz) * nz;
     clsi_step *st;
     cls_status status = clsi_step_create(v->s, sp->scheme, sp->length, &st, error);
     if (status != CLS_OK) return status;
@@ -204,9 +205,8 @@ static cls_status compile_step(clsi_export *e, clsi_variant *v, cls_error *error
     for (size_t i = 0; i < sp->nu; i++) in[at++] = st->u1[i];
     clsi_parameter_nodes(e, v->s, in + at);
     if (k) memcpy(in + sp->n_base, st->unknown, k * sizeof *in);
-    status = slopes_of(g, k, st->residual, k, st->unknown, out);
-    if (status == CLS_OK) status = slopes_of(g, k, st->residual, nz, st->z0, out + k * k);
-    out += k * k + k * nz;
+    status = slopes_of(g, k, st->residual, nz, st->z0, out);
+    out += k * nz;
     if (status == CLS_OK) status = slopes_of(g, nz, st->next, nz, st->z0, out);
     if (status == CLS_OK) status = slopes_of(g, nz, st->next, k, st->unknown, out + nz * nz);
     if (status != CLS_OK && cls_graph_status(g, error) == CLS_OK) status = clsi_no_memory(error);

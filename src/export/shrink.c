@@ -1,6 +1,6 @@
 /* A module made small for pages, without another number in it: functions that its class never reaches
- * are left out, numbers that stand there more than once are named once, registers of generated functions
- * get short names, and blanks between words go. What runs is what ran before.
+ * are left out, registers of generated functions get short names, and blanks between words go. What runs
+ * is what ran before.
  *
  * It knows the layout that translate.c writes: functions begin a line, texts stand in double quotes,
  * there are no comments. Cost: linear in the text, times the number of functions for what is reached. */
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHORTEST_NUMBER = 6, LETTERS = 64 };
+enum { LETTERS = 64 };
 
 typedef struct piece {
     const char *s;
@@ -18,18 +18,10 @@ typedef struct piece {
     int used;
 } piece;
 
-typedef struct number {
-    const char *s;
-    size_t n, count, index;
-} number;
-
 typedef struct shrinker {
     piece *pieces;
     size_t n_pieces, capacity;
-    number *numbers; /* a hash table of n_numbers places, a power of two */
-    size_t n_numbers, n_named;
-    /* (most + 1) of registers r and c, in the function `stamp`: twice a short name, or twice a number of
-     * the table and one more */
+    /* (most + 1) of registers r: the short name that each has in the function `stamp` */
     size_t *names, *stamps;
     size_t most, stamp, n_short;
     clsi_text *out;
@@ -129,49 +121,6 @@ static void reach(shrinker *k, const char *s, size_t n) {
     }
 }
 
-/* ---- numbers ---- */
-
-static number *number_at(const shrinker *k, const char *s, size_t n) {
-    uint64_t hash = 1469598103934665603u;
-    for (size_t i = 0; i < n; i++) hash = (hash ^ (unsigned char)s[i]) * 1099511628211u;
-    for (size_t at = hash & (k->n_numbers - 1);; at = (at + 1) & (k->n_numbers - 1)) {
-        number *x = &k->numbers[at];
-        if (!x->s || (x->n == n && !memcmp(x->s, s, n))) return x;
-    }
-}
-
-static int is_long_number(const char *s, const char *e) {
-    return isdigit((unsigned char)*s) && e - s > SHORTEST_NUMBER;
-}
-
-static void count_numbers(shrinker *k) {
-    size_t total = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < k->n_pieces; i++) {
-            const piece *p = &k->pieces[i];
-            if (!p->used || !p->name_n) continue;
-            for (const char *s = p->s, *end = s + p->n, *e; s < end; s = e) {
-                e = word_end(s);
-                if (!is_long_number(s, e)) continue;
-                if (!pass) {
-                    total++;
-                    continue;
-                }
-                number *x = number_at(k, s, (size_t)(e - s));
-                x->s = s, x->n = (size_t)(e - s), x->count++;
-                if (x->count == 2) x->index = k->n_named++;
-            }
-        }
-        if (pass) return;
-        for (k->n_numbers = 16; k->n_numbers < 2 * total + 2;) k->n_numbers *= 2;
-        k->numbers = clsi_calloc(k->n_numbers, sizeof *k->numbers);
-        if (!k->numbers) {
-            k->failed = 1;
-            return;
-        }
-    }
-}
-
 /* ---- names ---- */
 
 static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
@@ -186,13 +135,7 @@ static void put_digits(clsi_text *out, size_t i) {
     clsi_text_append_n(out, text + n, sizeof text - n);
 }
 
-/* K..., which no register is called. */
-static void put_constant(clsi_text *out, size_t i) {
-    clsi_text_append(out, "K");
-    put_digits(out, i);
-}
-
-/* Short names of registers: a first letter, neither K nor N (NAN), then digits. */
+/* Short names of registers: a first letter, not N (NAN), then digits. */
 static void put_short(clsi_text *out, size_t i) {
     static const char first[] = "ABCDEFGHIJLMOPQRSTUVWXYZ_$";
     enum { FIRST = sizeof first - 1 };
@@ -200,15 +143,15 @@ static void put_short(clsi_text *out, size_t i) {
     if (i >= FIRST) put_digits(out, i / FIRST - 1);
 }
 
-/* r123 or c123: its number, twice and one more for c; SIZE_MAX: another word. */
+/* r123: its number; SIZE_MAX: another word. */
 static size_t register_of(const char *s, const char *e) {
     size_t x = 0;
-    if ((*s != 'r' && *s != 'c') || e - s < 2 || e - s > 9) return SIZE_MAX;
+    if (*s != 'r' || e - s < 2 || e - s > 9) return SIZE_MAX;
     for (const char *d = s + 1; d < e; d++) {
         if (!isdigit((unsigned char)*d)) return SIZE_MAX;
         x = 10 * x + (size_t)(*d - '0');
     }
-    return 2 * x + (*s == 'c');
+    return x;
 }
 
 static void find_registers(shrinker *k) {
@@ -233,33 +176,12 @@ static int is_generated(const piece *p) {
 
 static void put_word(shrinker *k, const char *s, const char *e, int generated) {
     size_t x = generated ? register_of(s, e) : SIZE_MAX;
-    if (x != SIZE_MAX) {
-        if (k->stamps[x] != k->stamp) k->stamps[x] = k->stamp, k->names[x] = 2 * k->n_short++;
-        if (k->names[x] % 2)
-            put_constant(k->out, k->names[x] / 2);
-        else
-            put_short(k->out, k->names[x] / 2);
+    if (x == SIZE_MAX) {
+        clsi_text_append_n(k->out, s, (size_t)(e - s));
         return;
     }
-    const number *known = is_long_number(s, e) ? number_at(k, s, (size_t)(e - s)) : NULL;
-    if (known && known->count > 1)
-        put_constant(k->out, known->index);
-    else
-        clsi_text_append_n(k->out, s, (size_t)(e - s));
-}
-
-/* A declaration `c12=0.25,` of a number that has a name: c12 is that name from here on. Its end; s: it is
- * none. */
-static const char *skip_constant(shrinker *k, const char *s, const char *e) {
-    size_t x = register_of(s, e);
-    if (*s != 'c' || x == SIZE_MAX || *e != '=' || k->stamps[x] == k->stamp) return s;
-    const char *value = e + 1, *end = word_end(value);
-    if (!is_long_number(value, end) || *end != ',') return s;
-    const number *known = number_at(k, value, (size_t)(end - value));
-    if (known->count < 2) return s;
-    k->stamps[x] = k->stamp;
-    k->names[x] = 2 * known->index + 1;
-    return end + 1;
+    if (k->stamps[x] != k->stamp) k->stamps[x] = k->stamp, k->names[x] = k->n_short++;
+    put_short(k->out, k->names[x]);
 }
 
 /* May the blank between two characters go? */
@@ -274,34 +196,8 @@ static void put_function(shrinker *k, const piece *p) {
     for (const char *s = p->s, *end = s + p->n, *e; s < end; s = e) {
         e = word_end(s);
         if (*s == ' ' && s > p->s && is_idle(s[-1], *e)) continue;
-        if (generated && s > p->s && (s[-1] == ',' || s[-1] == ' ')) {
-            const char *behind = skip_constant(k, s, e);
-            if (behind != s) {
-                e = behind;
-                continue;
-            }
-        }
         put_word(k, s, e, generated);
     }
-}
-
-static void put_numbers(shrinker *k) {
-    if (!k->n_named) return;
-    const number **list = clsi_calloc(k->n_named, sizeof *list);
-    if (!list) {
-        k->failed = 1;
-        return;
-    }
-    for (size_t i = 0; i < k->n_numbers; i++)
-        if (k->numbers[i].count > 1) list[k->numbers[i].index] = &k->numbers[i];
-    for (size_t i = 0; i < k->n_named; i++) {
-        clsi_text_append(k->out, i ? "," : "const ");
-        put_constant(k->out, i);
-        clsi_text_append(k->out, "=");
-        clsi_text_append_n(k->out, list[i]->s, list[i]->n);
-    }
-    clsi_text_append(k->out, ";\n");
-    free(list);
 }
 
 cls_status clsi_shrink(const char *module, const char *roots, clsi_text *out, cls_error *error) {
@@ -310,16 +206,13 @@ cls_status clsi_shrink(const char *module, const char *roots, clsi_text *out, cl
     if (!k.failed) reach(&k, roots, strlen(roots));
     for (size_t i = 0; i < k.n_pieces && !k.failed; i++)
         if (!k.pieces[i].name_n) reach(&k, k.pieces[i].s, k.pieces[i].n);
-    if (!k.failed) count_numbers(&k);
     if (!k.failed) find_registers(&k);
-    if (!k.failed) put_numbers(&k);
     for (size_t i = 0; i < k.n_pieces && !k.failed; i++) {
         const piece *p = &k.pieces[i];
         if (p->name_n && p->used) put_function(&k, p);
         if (!p->name_n) clsi_text_append_n(out, p->s, p->n);
     }
     free(k.pieces);
-    free(k.numbers);
     free(k.names);
     return k.failed || out->failed ? clsi_no_memory(error) : CLS_OK;
 }

@@ -3,8 +3,10 @@
  * stand in the sources of clausius.
  *
  *   comments         go; two blanks a level
+ *   NUMBER(x)        macros that are a number of the model, whatever x is, are that number
  *   #ifdef CLSI_...  resolved, outside of other conditions: defined is what a #define before says
- *   case DEAD:       goes with its statements; `if` whose condition names only dead ones, too
+ *   case DEAD:       goes with its statements; `if` whose condition names only dead ones, or is
+ *                    a number that says no, too; where it is sure, what `else` leads to
  *   the top          functions, tables, macros and enums that nothing needs go; typedefs, and what is
  *                    not static, stay and need what they name
  *
@@ -139,6 +141,14 @@ static int is_defined(const trimmer *t, size_t before, const word *name, int scr
     return 0;
 }
 
+/* What is gone is gone. */
+static void close_ranks(trimmer *t) {
+    size_t n = 0;
+    for (size_t k = 0; k < t->n; k++)
+        if (!t->words[k].gone) t->words[n++] = t->words[k];
+    t->n = n;
+}
+
 enum { DEEPEST = 16 };
 
 /* Conditions that are not ours stay, with all that is in them. */
@@ -165,10 +175,43 @@ static void resolve_conditions(trimmer *t, int script) {
             w->gone = 1;
         }
     }
-    size_t n = 0; /* what is gone is gone */
-    for (size_t k = 0; k < t->n; k++)
-        if (!t->words[k].gone) t->words[n++] = t->words[k];
-    t->n = n;
+    close_ranks(t);
+}
+
+/* ---- numbers of the model ---- */
+
+/* `#define NAME(x) ((void)(x), NUMBER)`: the number; of length 0 for all others. */
+static word number_of(const word *define) {
+    static const char head[] = ") ((void)(", tail[] = "), ";
+    word what = directive_word(define, 0), name = directive_word(define, 1), none = {0};
+    word x = directive_word(define, 2);
+    const char *s = x.s + x.n, *end = define->s + define->n;
+    if (!is(&what, "define") || name.s + name.n + 1 != x.s || name.s[name.n] != '(') return none;
+    size_t n = strlen(head), m = strlen(tail);
+    if ((size_t)(end - s) < n + x.n + m || memcmp(s, head, n) != 0) return none;
+    if (memcmp(s + n, x.s, x.n) != 0 || memcmp(s + n + x.n, tail, m) != 0) return none;
+    s += n + x.n + m;
+    word number = {.s = s, .n = (uint32_t)word_length(s), .kind = 'p'};
+    return isdigit((unsigned char)*s) && s + number.n + 1 == end ? number : none;
+}
+
+static size_t closing(const trimmer *t, size_t k);
+static void leave_out(trimmer *t, size_t from, size_t to);
+
+/* NAME(x) as its number, wherever the texts ask for it. */
+static void put_numbers(trimmer *t) {
+    for (size_t k = 0; k < t->n; k++) {
+        word number = t->words[k].kind == '#' ? number_of(&t->words[k]) : (word){0};
+        if (!number.n) continue;
+        word name = directive_word(&t->words[k], 1);
+        for (size_t i = k + 1; i + 1 < t->n; i++) {
+            word *w = &t->words[i];
+            if (w->kind != 'i' || w->n != name.n || memcmp(w->s, name.s, name.n) != 0) continue;
+            w->s = number.s, w->n = number.n, w->kind = 'p';
+            leave_out(t, i + 1, closing(t, i + 1) + 1);
+        }
+    }
+    close_ranks(t);
 }
 
 /* ---- branches that are never taken ---- */
@@ -210,38 +253,72 @@ static void prune_case(trimmer *t, size_t k) {
     leave_out(t, k, end);
 }
 
+/* Behind the statement at k, with all that belongs to an `if`. */
 static size_t statement_end(const trimmer *t, size_t k) {
+    int branch = is(&t->words[k], "if");
     if (is(&t->words[k], "{")) return closing(t, k) + 1;
-    while (k < t->n && !is(&t->words[k], ";"))
-        k = is(&t->words[k], "(") || is(&t->words[k], "{") ? closing(t, k) + 1 : k + 1;
-    return k + 1;
+    if (branch || is(&t->words[k], "for") || is(&t->words[k], "while"))
+        k = statement_end(t, closing(t, k + 1) + 1);
+    else
+        for (; k < t->n && !is(&t->words[k], ";"); k++)
+            if (is(&t->words[k], "(") || is(&t->words[k], "{")) k = closing(t, k);
+    if (!branch) return k + (k < t->n && is(&t->words[k], ";"));
+    return k < t->n && is(&t->words[k], "else") ? statement_end(t, k + 1) : k;
 }
 
-/* `if (...)` at k: it goes when its condition asks for nothing but dead names. */
-static void prune_if(trimmer *t, size_t k, const char *const *dead) {
-    size_t close = closing(t, k + 1), end;
-    int some = 0, all = 1;
-    for (size_t i = k + 2; i < close; i++)
+enum { NO, YES, OPEN };
+
+/* What the condition from `first` to `last` says before the program runs: a number, or its
+ * opposite; whether it names what is dead, or `sure`, and nothing else. */
+static int answer(const trimmer *t, size_t first, size_t last, const char *const *dead,
+                  const char *sure) {
+    const word *w = t->words + first;
+    int some = 0, all = 1, opposite = last == first + 2 && is(w, "!");
+    if (last == first + 1 + (size_t)opposite && isdigit((unsigned char)*w[opposite].s))
+        return is(w + opposite, "0") == opposite;
+    for (size_t i = first; i < last; i++) {
+        if (sure && is(&t->words[i], sure)) return YES;
         if (is_dead(&t->words[i], dead))
             some = 1;
         else if (begins(&t->words[i], "CLSI_K_") || begins(&t->words[i], "CLSI_N_"))
             all = 0;
-    if (!some || !all) return;
-    end = statement_end(t, close + 1);
-    int otherwise = end < t->n && is(&t->words[end], "else");
-    size_t first = k;
-    if (!otherwise && is(&t->words[before(t, k)], "else")) first = before(t, k);
-    leave_out(t, first, end + (size_t)otherwise);
+    }
+    return some && all ? NO : OPEN;
 }
 
-static void prune_branches(trimmer *t, const char *const *dead) {
+/* Word `to` stands where `from` did. */
+static void move(trimmer *t, size_t from, size_t to) {
+    word *w = &t->words[to], *there = &t->words[from];
+    w->line = there->line, w->gap = there->gap, w->indent = there->indent;
+}
+
+/* `if (...)` at k. One that is always taken and stands alone stays. */
+static void prune_if(trimmer *t, size_t k, const char *const *dead, const char *sure) {
+    size_t close = closing(t, k + 1), first = k;
+    int taken = answer(t, k + 2, close, dead, sure);
+    if (taken == OPEN) return;
+    size_t end = statement_end(t, close + 1);
+    int otherwise = end < t->n && is(&t->words[end], "else");
+    if (taken == YES && otherwise) {
+        leave_out(t, end, statement_end(t, end + 1));
+        move(t, k, close + 1);
+        leave_out(t, k, close + 1);
+    } else if (taken == NO) {
+        if (otherwise) move(t, k, end + 1);
+        if (!otherwise && is(&t->words[before(t, k)], "else")) first = before(t, k);
+        leave_out(t, first, end + (size_t)otherwise);
+    }
+}
+
+static void prune_branches(trimmer *t, const char *const *dead, const char *sure) {
     for (size_t k = 0; k + 3 < t->n; k++) {
         if (t->words[k].gone || t->words[k].kind != 'i') continue;
         if (is(&t->words[k], "case") && is_dead(&t->words[k + 1], dead))
             prune_case(t, k);
         else if (is(&t->words[k], "if") && is(&t->words[k + 1], "("))
-            prune_if(t, k, dead);
+            prune_if(t, k, dead, sure);
     }
+    close_ranks(t);
 }
 
 /* ---- the top ---- */
@@ -397,7 +474,8 @@ static void write_chunk(const trimmer *t, const chunk *c, clsi_text *out) {
 }
 
 cls_status clsi_trim_source(size_t n, const clsi_source_piece *pieces, const char *const *dead,
-                            int script, const char *const *also, clsi_text *out, cls_error *error) {
+                            const char *sure, int script, const char *const *also, clsi_text *out,
+                            cls_error *error) {
     trimmer t = {0};
     for (size_t k = 0; k < n; k++) {
         const char *text = pieces[k].text ? pieces[k].text : "";
@@ -407,7 +485,8 @@ cls_status clsi_trim_source(size_t n, const clsi_source_piece *pieces, const cha
             push(&t, (word){.s = text, .n = (uint32_t)strlen(text), .kind = 'w', .line = 1});
     }
     if (!t.failed) resolve_conditions(&t, script);
-    if (!t.failed) prune_branches(&t, dead);
+    if (!t.failed) put_numbers(&t);
+    if (!t.failed) prune_branches(&t, dead, sure);
     if (!t.failed) read_top(&t);
     t.open = clsi_calloc(t.n_chunks + 1, sizeof *t.open);
     if (t.open && !t.failed) reach(&t, also);

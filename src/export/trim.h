@@ -12,9 +12,11 @@ typedef struct clsi_source_piece {
 } clsi_source_piece;
 
 /* Appends the pieces without comments and without what nothing reaches. Of `switch` and `if`, what
- * only the names in `dead` (NULL at the end) lead to is left out, too. script: CLSI_SCRIPT is
- * defined, and the names in `also` (NULL at the end) are called from elsewhere. */
+ * only the names in `dead` (NULL at the end) lead to is left out, too; `sure` (or NULL) is what all that
+ * is compared with it is. script: CLSI_SCRIPT is defined, and the names in `also` (NULL at the end)
+ * are called from elsewhere. */
 cls_status clsi_trim_source(size_t n, const clsi_source_piece *pieces, const char *const *dead,
-                            int script, const char *const *also, clsi_text *out, cls_error *error);
+                            const char *sure, int script, const char *const *also, clsi_text *out,
+                            cls_error *error);
 
 #endif

@@ -33,6 +33,45 @@ void clsi_twins_clear(clsi_twins *pairs);
 /* Of one of a pair: what computes both. */
 const char *clsi_pair_name(const clsi_instruction *in);
 
+/* ---- pieces of programs (emit_piece.c) ---- */
+
+enum { CLSI_USED = 1, CLSI_OPAQUE = 2 }; /* what a register is needed for */
+
+/* One function: instructions first .. last, outputs of a range. */
+typedef struct clsi_piece {
+    const cls_program *p;
+    size_t first, last, first_output, last_output;
+    const uint32_t *slot;    /* where registers that cross from piece to piece are kept; or NULL */
+    const uint32_t *known;   /* where results are kept that another program has computed; or NULL */
+    size_t n_slots;          /* the states of fields stand behind them */
+    const char *name;        /* of the function, where tables may stand before it; or NULL */
+    const uint32_t *partner; /* of quotients: the one of three ends that comes with it; or NULL */
+    int early;               /* the piece ends, or goes through, the early stage */
+    unsigned char *need;     /* of all registers in this piece */
+    unsigned char *size; /* of results that stand where they are used: operations; 0: declared */
+    unsigned char *live; /* of instructions: computed here */
+    int two;             /* functions are computed two at a time */
+    clsi_twins pairs;
+} clsi_piece;
+
+/* Room for `need`, `size` and `live`; the caller frees need. 0: no memory. */
+int clsi_piece_room(clsi_piece *e);
+/* The whole program; without `need` there was no memory. */
+clsi_piece clsi_piece_whole(const cls_program *p);
+/* One stage, or with CLSI_STAGES all, in the room of another piece. */
+clsi_piece clsi_piece_of(const cls_program *p, int stage, const uint32_t *slot,
+                         const clsi_piece *room);
+/* slot[k] for results that a later stage reads, or `also`; how many. `need` is scratch, for all registers. */
+size_t clsi_piece_slots(const cls_program *p, const unsigned char *also, uint32_t *slot,
+                        unsigned char *need);
+/* Sets `need` and `live`; then, with the pairs known, `size`. */
+void clsi_piece_mark(const clsi_piece *e);
+void clsi_piece_inline(const clsi_piece *e);
+int clsi_is_opaque(const clsi_instruction *in); /* a compiler may not see its constants */
+int clsi_is_kept(const uint32_t *slot, size_t k);
+int clsi_is_stored(const clsi_piece *e, size_t k); /* does result k go to keep from here? */
+int clsi_has_twin(const clsi_piece *e, size_t k);
+
 /* As clsi_program_emit_function and clsi_program_emit_stages, for programs that have a room for it
  * (clsi_program_loops_room). */
 void clsi_emit_loops(const cls_program *p, const char *name, clsi_text *out);

@@ -16,188 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USED = 1, OPAQUE = 2, NAMED = 4 }; /* what a register is needed for */
-
-/* A piece of a program as one function: instructions first .. last, outputs of a range. */
-typedef struct piece {
-    const cls_program *p;
-    size_t first, last, first_output, last_output;
-    const uint32_t *slot;    /* where registers that cross from piece to piece are kept; or NULL */
-    const uint32_t *known;   /* where results are kept that another program has computed; or NULL */
-    size_t n_slots;          /* the states of fields stand behind them */
-    const char *name;        /* of the function, where tables may stand before it; or NULL */
-    const uint32_t *partner; /* of quotients: the one of three ends that comes with it; or NULL */
-    int early;               /* the piece ends, or goes through, the early stage */
-    unsigned char *need;     /* of all registers in this piece */
-    unsigned char *size; /* of results that stand where they are used: operations; 0: declared */
-    unsigned char *live; /* of instructions: computed here */
-    int two;             /* functions are computed two at a time */
-    clsi_twins pairs;
-} piece;
-
-/* Room for `need`, `size` and `live`; the caller frees need. */
-static int make_room(piece *e) {
-    size_t n = e->p->n_constants + e->p->n_inputs + e->p->n_instructions;
-    e->need = clsi_calloc(3 * n, 1);
-    e->size = e->need + n;
-    e->live = e->size + n;
-    return e->need != NULL;
-}
-
-static piece whole(const cls_program *p) {
-    piece e = {.p = p, .last = p->n_instructions, .last_output = p->n_outputs, .early = 1};
-    (void)make_room(&e);
-    return e;
-}
-
-/* ---- what is needed ---- */
-
-int clsi_takes_value(const clsi_instruction *in) {
-    return in->code == CLSI_QUOTIENT_FROM || in->code == CLSI_POW_FROM;
-}
-
-static int is_opaque(const clsi_instruction *in) {
-    return in->code == CLSI_POW || in->code == CLSI_CALL || in->code == CLSI_QUOTIENT ||
-           clsi_takes_value(in);
-}
-
-/* The registers that n passes from `first` on read. */
-static void mark_calls(const cls_program *p, size_t first, size_t n, unsigned char *need) {
-    for (const clsi_field_call *c = p->calls + first; n > 0; c++, n--)
-        for (size_t i = 0; c->pass == CLSI_PASS_VALUE && i < p->fields[c->field]->d; i++)
-            need[p->field_inputs[c->x + i]] |= USED;
-}
-
-/* The registers that instruction k reads, `how` as USED and OPAQUE. */
-static void mark_instruction(const cls_program *p, size_t k, unsigned char *need) {
-    const clsi_instruction *in = &p->code[k];
-    unsigned char how = is_opaque(in) ? USED | OPAQUE : USED;
-    if (in->code == CLSI_FIELD) {
-        mark_calls(p, in->take->first, in->take->n, need);
-        return;
-    }
-    need[in->a] |= how;
-    if (!clsi_is_unary(in)) need[in->b] |= how;
-    if (clsi_takes_value(in)) need[in->v] |= how;
-}
-
-static int is_kept(const uint32_t *slot, size_t k) {
-    return slot && slot[k] != CLSI_NOT_SHARED;
-}
-
-/* Does result k go to keep from here? */
-static int is_stored(const piece *e, size_t k) {
-    return is_kept(e->slot, k) && !(is_kept(e->known, k) && e->known[k] == e->slot[k]);
-}
-
-/* Where results are known, only what leads to others is computed. Sets `live`; `need` is scratch. */
-static void find_live(const piece *e) {
-    const cls_program *p = e->p;
-    size_t base = p->n_constants + p->n_inputs;
-    memset(e->live, !e->known, p->n_instructions);
-    if (!e->known) return;
-    memset(e->need, 0, base + p->n_instructions);
-    for (size_t k = e->first_output; k < e->last_output; k++) e->need[p->outputs[k]] = USED;
-    for (size_t k = e->last; k-- > e->first;) {
-        e->live[k] = (e->need[base + k] || is_stored(e, k)) && !is_kept(e->known, k);
-        if (e->live[k]) mark_instruction(p, k, e->need);
-    }
-}
-
-static void mark(const piece *e) {
-    const cls_program *p = e->p;
-    find_live(e);
-    memset(e->need, 0, p->n_constants + p->n_inputs + p->n_instructions);
-    for (size_t k = e->first; k < e->last; k++) {
-        if (e->live[k]) mark_instruction(p, k, e->need);
-        if (is_stored(e, k)) e->need[p->n_constants + p->n_inputs + k] |= USED;
-    }
-    if (e->early) mark_calls(p, p->early_calls, p->n_early_calls, e->need);
-    for (size_t k = e->first_output; k < e->last_output; k++) e->need[p->outputs[k]] |= USED;
-}
-
-/* ---- what stands where it is used ---- */
-
-enum { OPERATIONS = 12 }; /* in one expression at most: it can still be read */
-
-static void use(unsigned char *uses, uint32_t reg, int times) {
-    uses[reg] = (unsigned char)(uses[reg] + times < 3 ? uses[reg] + times : 3);
-}
-
-static void use_calls(const cls_program *p, size_t first, size_t n, unsigned char *uses) {
-    for (const clsi_field_call *c = p->calls + first; n > 0; c++, n--)
-        for (size_t i = 0; c->pass == CLSI_PASS_VALUE && i < p->fields[c->field]->d; i++)
-            use(uses, p->field_inputs[c->x + i], 1);
-}
-
-/* How often the text of the piece would name each register. */
-static void count_uses(const piece *e, unsigned char *uses) {
-    const cls_program *p = e->p;
-    size_t base = p->n_constants + p->n_inputs;
-    for (size_t k = e->first; k < e->last; k++) {
-        const clsi_instruction *in = &p->code[k];
-        if (is_stored(e, k)) use(uses, (uint32_t)(base + k), 3);
-        if (!e->live[k]) continue;
-        if (in->code == CLSI_FIELD) {
-            use_calls(p, in->take->first, in->take->n, uses);
-            continue;
-        }
-        /* constants of functions have other names (append_constants) */
-        size_t from = is_opaque(in) ? p->n_constants : 0;
-        if (in->a >= from) use(uses, in->a, in->code == CLSI_SQUARE ? 2 : 1);
-        if (!clsi_is_unary(in) && in->b >= from) use(uses, in->b, 1);
-        if (clsi_takes_value(in)) use(uses, in->v, 1);
-    }
-    if (e->early) use_calls(p, p->early_calls, p->n_early_calls, uses);
-    for (size_t k = e->first_output; k < e->last_output; k++) use(uses, p->outputs[k], 1);
-}
-
 /* Numbers of few figures are exact as decimals, and read better: 0.5, 12, not 0x1p-1. */
 static int is_short(double value) {
     double scaled = fabs(value) * 1024;
     return scaled < 1024 * 1000 && scaled == floor(scaled) && (value != 0 || !signbit(value));
 }
 
-/* A long number that is used more than once gets a name. */
-static void choose_names(const piece *e) {
-    const cls_program *p = e->p;
-    for (size_t k = 0; k < p->n_constants; k++)
-        if (e->size[k] > 1 && isfinite(p->constants[k]) && !is_short(p->constants[k]))
-            e->need[k] |= NAMED;
-}
-
-static int has_twin(const piece *e, size_t k) {
-    return e->pairs.twin && k >= e->first && k < e->last &&
-           e->pairs.twin[k - e->first] != CLSI_NOT_SHARED;
-}
-
-/* A result that is used once stands where it is used: half of the text is names otherwise. The
- * operations and their order stay. */
-static void choose_inline(const piece *e) {
-    const cls_program *p = e->p;
-    size_t base = p->n_constants + p->n_inputs;
-    unsigned char *size = e->size;
-    memset(size, 0, base + p->n_instructions);
-    count_uses(e, size);
-    choose_names(e);
-    for (size_t k = 0; k < base + p->n_instructions; k++) {
-        int once = size[k] == 1 && !has_twin(e, k - base);
-        size[k] = 0;
-        if (k < base + e->first || k >= base + e->last || !once || !e->live[k - base]) continue;
-        const clsi_instruction *in = &p->code[k - base];
-        int operations = 1;
-        if (in->code == CLSI_FIELD && in->take->n) continue; /* it runs passes */
-        if (in->code != CLSI_FIELD) operations += size[in->a];
-        if (in->code != CLSI_FIELD && !clsi_is_unary(in)) operations += size[in->b];
-        if (clsi_takes_value(in)) operations += size[in->v];
-        if (operations <= OPERATIONS) size[k] = (unsigned char)operations;
-    }
-}
-
 static int needs_kernels(const cls_program *p) {
     if (p->n_takes) return 1;
     for (size_t k = 0; k < p->n_instructions; k++) {
-        if (is_opaque(&p->code[k]) || p->code[k].code == CLSI_POWI) return 1;
+        if (clsi_is_opaque(&p->code[k]) || p->code[k].code == CLSI_POWI) return 1;
     }
     return 0;
 }
@@ -216,10 +44,10 @@ void clsi_emit_literal(clsi_text *out, double value) {
         clsi_text_printf(out, signbit(value) ? "(%a)" : "%a", value);
 }
 
-static void append_expression(clsi_text *out, const piece *e, size_t k);
+static void append_expression(clsi_text *out, const clsi_piece *e, size_t k);
 
 /* A register: a constant (k or a literal), an input (x), a result (r), or the operation itself. */
-static void append_register(clsi_text *out, const piece *e, uint32_t reg, int opaque) {
+static void append_register(clsi_text *out, const clsi_piece *e, uint32_t reg, int opaque) {
     const cls_program *p = e->p;
     if (e->size[reg])
         append_expression(out, e, reg - p->n_constants - p->n_inputs);
@@ -227,8 +55,8 @@ static void append_register(clsi_text *out, const piece *e, uint32_t reg, int op
         clsi_text_printf(out, "r%zu", reg - p->n_constants - p->n_inputs);
     else if (reg >= p->n_constants)
         clsi_text_printf(out, "x%zu", reg - p->n_constants);
-    else if (opaque || e->need[reg] & NAMED)
-        clsi_text_printf(out, "%c%u", opaque ? 'k' : 'c', (unsigned)reg);
+    else if (opaque)
+        clsi_text_printf(out, "k%u", (unsigned)reg);
     else
         clsi_emit_literal(out, p->constants[reg]);
 }
@@ -236,7 +64,7 @@ static void append_register(clsi_text *out, const piece *e, uint32_t reg, int op
 /* ---- fields ---- */
 
 /* `room + n` is a pointer that src/export knows how to write in JavaScript. */
-static void append_calls(clsi_text *out, const piece *e, size_t first, size_t n) {
+static void append_calls(clsi_text *out, const clsi_piece *e, size_t first, size_t n) {
     const cls_program *p = e->p;
     for (const clsi_field_call *c = p->calls + first; n > 0; c++, n--) {
         unsigned field = (unsigned)c->field;
@@ -296,13 +124,13 @@ static int binding(const clsi_instruction *in) {
     }
 }
 
-static void append_operand(clsi_text *out, const piece *e, const clsi_instruction *in, uint32_t reg,
-                           int right) {
+static void append_operand(clsi_text *out, const clsi_piece *e, const clsi_instruction *in,
+                           uint32_t reg, int right) {
     const cls_program *p = e->p;
     int inner = e->size[reg] ? binding(&p->code[reg - p->n_constants - p->n_inputs]) : 4;
     int brackets = binding(in) < 4 && inner < binding(in) + right;
     clsi_text_append(out, brackets ? "(" : "");
-    append_register(out, e, reg, is_opaque(in));
+    append_register(out, e, reg, clsi_is_opaque(in));
     clsi_text_append(out, brackets ? ")" : "");
 }
 
@@ -333,7 +161,7 @@ void clsi_emit_quotient(clsi_text *out, const clsi_instruction *in) {
 }
 
 /* The first quotient from a power that has the coefficients of instruction k. */
-static size_t table_of(const piece *e, size_t k) {
+static size_t table_of(const clsi_piece *e, size_t k) {
     const clsi_instruction *in = &e->p->code[k], *x = &e->p->code[e->first];
     for (size_t j = e->first; j < k; j++, x++)
         if (e->live[j] && x->code == CLSI_QUOTIENT_FROM && x->function == CLS_FN_POWER &&
@@ -343,9 +171,9 @@ static size_t table_of(const piece *e, size_t k) {
 }
 
 /* Coefficients of quotients from powers, before the function that reads them. */
-static void append_tables(clsi_text *out, const piece *e) {
+static void append_tables(clsi_text *out, const clsi_piece *e) {
     double o[CLSI_POWER_TERMS];
-    mark(e);
+    clsi_piece_mark(e);
     for (size_t k = e->first; k < e->last; k++) {
         const clsi_instruction *in = &e->p->code[k];
         if (!e->live[k] || in->code != CLSI_QUOTIENT_FROM || in->function != CLS_FN_POWER) continue;
@@ -359,7 +187,7 @@ static void append_tables(clsi_text *out, const piece *e) {
 }
 
 /* A quotient of two ends, and beside it the one of three ends that another stage reads. */
-static void append_pair(clsi_text *out, const piece *e, const clsi_instruction *in,
+static void append_pair(clsi_text *out, const clsi_piece *e, const clsi_instruction *in,
                         uint32_t other) {
     const clsi_instruction *more = &e->p->code[other];
     clsi_text_printf(out, "clsi_k_%s_pair(%d, %d, ", cls_function_name(in->function), more->i,
@@ -373,7 +201,7 @@ static void append_pair(clsi_text *out, const piece *e, const clsi_instruction *
 }
 
 /* Instruction k and its twin, at the first of them. */
-static void append_twins(declaration *d, const piece *e, size_t k) {
+static void append_twins(declaration *d, const clsi_piece *e, size_t k) {
     const clsi_instruction *in = &e->p->code[k];
     size_t other = e->pairs.twin[k - e->first];
     if (other < k) return; /* done */
@@ -390,12 +218,12 @@ static void append_twins(declaration *d, const piece *e, size_t k) {
 }
 
 /* The instruction that stands where register reg is named; NULL for a name. */
-static const clsi_instruction *inlined(const piece *e, uint32_t reg) {
+static const clsi_instruction *inlined(const clsi_piece *e, uint32_t reg) {
     return e->size[reg] ? &e->p->code[reg - e->p->n_constants - e->p->n_inputs] : NULL;
 }
 
 /* sqrt(x*x + c) and sqrt(x*x): 1 when that was one of them. */
-static int append_root(clsi_text *out, const piece *e, const clsi_instruction *in) {
+static int append_root(clsi_text *out, const clsi_piece *e, const clsi_instruction *in) {
     if (in->code != CLSI_CALL || in->function != CLS_FN_SQRT) return 0;
     const clsi_instruction *square = inlined(e, in->a);
     uint32_t c = CLSI_NOT_SHARED;
@@ -418,13 +246,13 @@ static int append_root(clsi_text *out, const piece *e, const clsi_instruction *i
 }
 
 /* Before, between and after the operands; the middle is written only when there are two. */
-static void append_expression(clsi_text *out, const piece *e, size_t k) {
+static void append_expression(clsi_text *out, const clsi_piece *e, size_t k) {
     const clsi_instruction *in = &e->p->code[k];
     static const char *const between[] = {
         [CLSI_ADD] = " + ",     [CLSI_SUB] = " - ",          [CLSI_MUL] = "*",
         [CLSI_DIV] = "/",       [CLSI_SQUARE] = "*",         [CLSI_POW] = ", ",
         [CLSI_QUOTIENT] = ", ", [CLSI_QUOTIENT_FROM] = ", ", [CLSI_POW_FROM] = ", "};
-    if (is_kept(e->partner, k)) {
+    if (clsi_is_kept(e->partner, k)) {
         append_pair(out, e, in, e->partner[k]);
         return;
     }
@@ -472,7 +300,7 @@ static void append_expression(clsi_text *out, const piece *e, size_t k) {
     }
 }
 
-static void append_instruction(declaration *d, const piece *e, size_t k) {
+static void append_instruction(declaration *d, const clsi_piece *e, size_t k) {
     const cls_program *p = e->p;
     const clsi_instruction *in = &p->code[k];
     if (e->size[p->n_constants + p->n_inputs + k] || !e->live[k]) return;
@@ -480,7 +308,7 @@ static void append_instruction(declaration *d, const piece *e, size_t k) {
         if (in->take->n) declared(d);
         append_calls(d->out, e, in->take->first, in->take->n);
     }
-    if (has_twin(e, k)) {
+    if (clsi_has_twin(e, k)) {
         append_twins(d, e, k);
         return;
     }
@@ -488,10 +316,10 @@ static void append_instruction(declaration *d, const piece *e, size_t k) {
     append_expression(d->out, e, k);
 }
 
-static void append_constants(clsi_text *out, const piece *e) {
+static void append_constants(clsi_text *out, const clsi_piece *e) {
     const cls_program *p = e->p;
     for (size_t k = 0; k < p->n_constants; k++) {
-        if (!(e->need[k] & OPAQUE)) continue;
+        if (!(e->need[k] & CLSI_OPAQUE)) continue;
         clsi_text_printf(out, "  static const volatile double k%zu = ", k);
         clsi_emit_literal(out, p->constants[k]);
         clsi_text_append(out, ";\n");
@@ -527,7 +355,7 @@ static void append_head(clsi_text *out, const cls_program *p, const char *name) 
 }
 
 /* What the piece reads: inputs, and results of earlier pieces. */
-static void append_reads(declaration *d, const piece *e) {
+static void append_reads(declaration *d, const clsi_piece *e) {
     const cls_program *p = e->p;
     size_t base = p->n_constants + p->n_inputs;
     for (size_t k = 0; k < p->n_inputs; k++) {
@@ -536,13 +364,8 @@ static void append_reads(declaration *d, const piece *e) {
         clsi_text_printf(d->out, "in[%zu]", k);
     }
     if (!d->line) clsi_text_append(d->out, "  (void)in;\n");
-    for (size_t k = 0; k < p->n_constants; k++) {
-        if (!(e->need[k] & NAMED)) continue;
-        declare(d, 'c', k);
-        clsi_text_printf(d->out, "%a", p->constants[k]);
-    }
     for (size_t k = 0; (e->slot || e->known) && k < e->last; k++) {
-        int known = is_kept(e->known, k);
+        int known = clsi_is_kept(e->known, k);
         if (!e->need[base + k] || (k >= e->first && !known)) continue;
         declare(d, 'r', k);
         clsi_text_printf(d->out, "keep[%u]", (unsigned)(known ? e->known[k] : e->slot[k]));
@@ -555,7 +378,7 @@ static int is_zero(const cls_program *p, size_t output) {
 }
 
 /* Slopes are mostly zeros: these by a loop. */
-static void append_outputs(clsi_text *out, const piece *e) {
+static void append_outputs(clsi_text *out, const clsi_piece *e) {
     const cls_program *p = e->p;
     size_t zeros = 0;
     for (size_t k = e->first_output; k < e->last_output; k++) zeros += (size_t)is_zero(p, k);
@@ -570,11 +393,11 @@ static void append_outputs(clsi_text *out, const piece *e) {
     }
 }
 
-static void append_piece(clsi_text *out, piece *e) {
+static void append_piece(clsi_text *out, clsi_piece *e) {
     const cls_program *p = e->p;
-    mark(e);
+    clsi_piece_mark(e);
     if (e->two && !clsi_find_twins(p, e->first, e->last, e->live, &e->pairs)) out->failed = 1;
-    choose_inline(e);
+    clsi_piece_inline(e);
     if (e->pairs.twin) clsi_text_append(out, "  double second;\n");
     if (p->n_takes && e->slot)
         clsi_text_printf(out, "  double *room = keep + %zu;\n  (void)room;\n", e->n_slots);
@@ -591,13 +414,14 @@ static void append_piece(clsi_text *out, piece *e) {
     }
     declared(&d);
     for (size_t k = e->first; k < e->last; k++)
-        if (is_stored(e, k)) clsi_text_printf(out, "  keep[%u] = r%zu;\n", (unsigned)e->slot[k], k);
+        if (clsi_is_stored(e, k))
+            clsi_text_printf(out, "  keep[%u] = r%zu;\n", (unsigned)e->slot[k], k);
     append_outputs(out, e);
     clsi_text_append(out, "}\n");
     clsi_twins_clear(&e->pairs);
 }
 
-static void append_body(clsi_text *out, const char *name, piece *e) {
+static void append_body(clsi_text *out, const char *name, clsi_piece *e) {
     /* a prototype first: no warning about a missing one, and a line to copy into a header */
     clsi_text_printf(out, "void %s(const double *in, double *out);\n\n", name);
     clsi_text_printf(out, "void %s(const double *in, double *out) {\n", name);
@@ -616,7 +440,7 @@ cls_status cls_program_emit_c(const cls_program *p, const char *name, char **out
     if (status != CLS_OK) return status;
     clsi_text text = {0};
     append_head(&text, p, name);
-    piece e = whole(p);
+    clsi_piece e = clsi_piece_whole(p);
     if (!e.need) {
         clsi_text_clear(&text);
         return clsi_no_memory(error);
@@ -635,7 +459,7 @@ cls_status clsi_program_emit_function(const cls_program *p, const char *name, in
         clsi_emit_loops(p, name, out);
         return out->failed ? clsi_no_memory(error) : CLS_OK;
     }
-    piece e = whole(p);
+    clsi_piece e = clsi_piece_whole(p);
     if (!e.need) return clsi_no_memory(error);
     e.name = name;
     e.two = two;
@@ -648,46 +472,7 @@ cls_status clsi_program_emit_function(const cls_program *p, const char *name, in
     return out->failed ? clsi_no_memory(error) : CLS_OK;
 }
 
-/* slot[k] for results that a later stage reads; `need` is scratch, for all registers. */
-static size_t find_slots(const cls_program *p, const unsigned char *also, uint32_t *slot,
-                         unsigned char *need) {
-    size_t base = p->n_constants + p->n_inputs, n = 0;
-    for (size_t k = 0; k < p->n_instructions; k++) slot[k] = also && also[k] ? 0 : CLSI_NOT_SHARED;
-    for (int stage = 0; stage < CLSI_STAGES; stage++) {
-        size_t begin = stage ? p->end[stage - 1] : 0;
-        memset(need, 0, base + p->n_instructions);
-        for (size_t k = begin; k < p->end[stage]; k++) mark_instruction(p, k, need);
-        for (size_t k = 0; k < begin; k++)
-            if (need[base + k]) slot[k] = 0;
-    }
-    for (size_t k = 0; k < p->n_outputs; k++) {
-        size_t begin = p->end[k < p->n_first_outputs ? CLSI_STAGE_EARLY : CLSI_STAGE_FIRST];
-        if (p->outputs[k] >= base && p->outputs[k] - base < begin) slot[p->outputs[k] - base] = 0;
-    }
-    for (size_t k = 0; k < p->n_instructions; k++)
-        if (slot[k] == 0) slot[k] = (uint32_t)n++;
-    return n;
-}
-
-static piece piece_of(const cls_program *p, int stage, const uint32_t *slot, const piece *room) {
-    piece e = {.p = p,
-               .last = p->n_instructions,
-               .last_output = p->n_outputs,
-               .slot = slot,
-               .early = 1,
-               .need = room->need,
-               .size = room->size,
-               .live = room->live};
-    if (stage == CLSI_STAGES) return e;
-    e.first = stage ? p->end[stage - 1] : 0;
-    e.last = p->end[stage];
-    e.early = stage == CLSI_STAGE_EARLY;
-    e.first_output = stage == CLSI_STAGE_REST ? p->n_first_outputs : 0;
-    if (stage != CLSI_STAGE_REST) e.last_output = e.early ? 0 : p->n_first_outputs;
-    return e;
-}
-
-static void append_kept(clsi_text *out, const char *name, piece *e) {
+static void append_kept(clsi_text *out, const char *name, clsi_piece *e) {
     e->name = name;
     append_tables(out, e);
     clsi_text_printf(out,
@@ -710,18 +495,18 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
     uint32_t *own = clsi_calloc(3 * n, sizeof *own), *slot = slots ? slots : own;
     uint32_t *partner = own + n, *known = own + 2 * n;
     unsigned char *kept = clsi_calloc(n, 1);
-    piece room = {.p = p};
-    int whole_room = make_room(&room) && own && kept;
+    clsi_piece room = {.p = p};
+    int whole_room = clsi_piece_room(&room) && own && kept;
     if (whole_room) {
         if (also) memcpy(kept, also, n);
         clsi_program_partners(p, kept, partner);
-        n_slots = find_slots(p, kept, slot, room.need);
+        n_slots = clsi_piece_slots(p, kept, slot, room.need);
         for (size_t k = 0; k < n; k++) known[k] = CLSI_NOT_SHARED;
         for (size_t k = 0; k < n; k++)
             if (partner[k] != CLSI_NOT_SHARED) known[partner[k]] = slot[partner[k]];
     }
     for (int s = 0; whole_room && s < CLSI_STAGES; s++) {
-        piece e = piece_of(p, s, slot, &room);
+        clsi_piece e = clsi_piece_of(p, s, slot, &room);
         e.n_slots = n_slots;
         e.partner = partner;
         e.two = two;
@@ -741,9 +526,9 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
 cls_status clsi_program_emit_known(const cls_program *p, int stage, const char *name, int two,
                                    const uint32_t *slot, const uint32_t *known, clsi_text *out,
                                    cls_error *error) {
-    piece room = {.p = p};
-    if (!make_room(&room)) return clsi_no_memory(error);
-    piece e = piece_of(p, stage, slot, &room);
+    clsi_piece room = {.p = p};
+    if (!clsi_piece_room(&room)) return clsi_no_memory(error);
+    clsi_piece e = clsi_piece_of(p, stage, slot, &room);
     e.known = known;
     e.two = two;
     append_kept(out, name, &e);

@@ -105,11 +105,9 @@ void clsi_programs_used(size_t n, const cls_program *const *programs, clsi_progr
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; programs[i] && k < programs[i]->n_instructions; k++) {
             const clsi_instruction *in = &programs[i]->code[k];
-            if (in->code == CLSI_CALL || in->code == CLSI_QUOTIENT ||
-                in->code == CLSI_QUOTIENT_FROM)
-                use->function[in->function] = 1;
-            if (in->code == CLSI_QUOTIENT || in->code == CLSI_QUOTIENT_FROM)
-                use->general |= !has_closed_form(in);
+            if (in->code != CLSI_QUOTIENT && in->code != CLSI_QUOTIENT_FROM) continue;
+            use->function[in->function] = 1; /* those of calls stand in the text by name */
+            use->general |= !has_closed_form(in);
         }
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; programs[i] && k < programs[i]->n_calls; k++) {

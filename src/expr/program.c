@@ -64,11 +64,6 @@ size_t cls_program_work_size(const cls_program *p) {
     return clsi_plan_size(p->plan) + CLSI_PLAN_LANES;
 }
 
-double *clsi_on_cache_line(double *work) {
-    size_t line = CLSI_PLAN_LANES * sizeof *work, over = (uintptr_t)work % line;
-    return over ? work + (line - over) / sizeof *work : work;
-}
-
 static double *registers(const cls_program *p, double *work) {
     return p->plan ? clsi_on_cache_line(work) : work;
 }

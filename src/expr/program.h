@@ -308,8 +308,11 @@ void clsi_run_each(const clsi_instruction *in, const clsi_vector_op *op, const d
 /* What is delivered goes to `out`, the other outputs are in registers. */
 void clsi_plan_run(const clsi_plan *plan, double *work, int first_stage, int last_stage,
                    double *out);
-size_t clsi_plan_size(const clsi_plan *plan); /* doubles of work, on a cache line */
-double *clsi_on_cache_line(double *work);
+size_t clsi_plan_size(const clsi_plan *plan);            /* doubles of work, on a cache line */
+static inline double *clsi_on_cache_line(double *work) { /* from there on */
+    size_t line = CLSI_PLAN_LANES * sizeof *work, over = (uintptr_t)work % line;
+    return over ? work + (line - over) / sizeof *work : work;
+}
 /* Instructions for n samples, n a multiple of 8: registers are rows of `row` numbers, the first
  * n_constants of them constants. Results go to the rows from r on. */
 void clsi_run_rows(const clsi_instruction *in, size_t n_code, size_t n_constants, size_t n,

@@ -8,12 +8,13 @@
 /* ---- is it for this? ---- */
 
 static const double NOISY = 1e-4; /* of the spread; below it one solve is as good */
+/* Of second differences: one solve is biased by the square of this share. */
+static const double FAINT_FORCES = 0.01;
 
 static double noise_of(const clsi_points *p) {
     double most = 0;
     for (size_t k = 0; k < p->nz; k++)
-        if (p->intervals || p->observed[k])
-            most = fmax(most, clsi_points_noise(p, k) / clsi_points_spread(p, k));
+        most = fmax(most, clsi_points_noise(p, k) / clsi_points_spread(p, k));
     return most;
 }
 
@@ -31,14 +32,10 @@ static int is_told(const cls_learn_options *o) {
            o->max_windows || o->max_iterations || o->restarts > 1 || o->anchor_weight > 0;
 }
 
-int clsi_learner_is_noisy(const clsi_learner *w) {
+/* Is what is unknown for multiple shooting, if the data are, and nobody said otherwise? */
+static int is_free(const clsi_learner *w) {
     const cls_system *s = w->system;
-    const clsi_points *p = w->points;
-    int wanted = w->o->loss && strcmp(w->o->loss, "multiple-shooting") == 0;
-    if (wanted) return 1;
-    if (w->o->loss || is_told(w->o) || p->intervals ||
-        (s->formalism == CLS_LAGRANGIAN && !clsi_noisy_lacks(p)) || s->n_anchors || s->nu)
-        return 0;
+    if (w->o->loss || is_told(w->o) || s->n_anchors || s->nu) return 0;
     for (size_t i = 0; i < w->o->n_unknown; i++) { /* networks have no terms to choose from */
         const char *spec = w->o->field;
         for (size_t k = 0; k < s->n_unknown; k++)
@@ -47,11 +44,24 @@ int clsi_learner_is_noisy(const clsi_learner *w) {
         const clsi_field_kind *kind = spec ? clsi_field_kind_of(spec) : NULL;
         if (kind && !kind->linear) return 0;
     }
+    return 1;
+}
+
+static int is_wanted(const clsi_learner *w) {
+    return w->o->loss && strcmp(w->o->loss, "multiple-shooting") == 0;
+}
+
+int clsi_learner_is_noisy(const clsi_learner *w) {
+    const clsi_points *p = w->points;
+    if (is_wanted(w)) return 1;
+    if (!is_free(w) || p->intervals) return 0;
+    if (w->system->formalism == CLS_LAGRANGIAN && !clsi_noisy_lacks(p)) return 0;
     return noise_of(p) > NOISY || clsi_noisy_lacks(p) || clsi_points_uneven(p);
 }
 
-int clsi_learner_is_noisier(const clsi_learner *w) {
-    return clsi_learner_is_noisy(w) && noise_of(w->points) > NOISY;
+int clsi_learner_has_noisy_positions(const clsi_learner *w) {
+    return w->points->intervals &&
+           (is_wanted(w) || (is_free(w) && w->points->noise > FAINT_FORCES));
 }
 
 int clsi_learner_is_recorded(const clsi_learner *w) {

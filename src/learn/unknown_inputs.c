@@ -66,6 +66,7 @@ cls_status clsi_choose_inputs(const cls_system *s, clsi_unknown *u, const clsi_p
     }
     if (u->of) {
         cls_status status = declared_inputs(u, raw, error);
+        if (status == CLS_OK) status = clsi_learned_check(l, s, error);
         return status == CLS_OK && u->convex ? clsi_convex_inputs(s, points, u, error) : status;
     }
     if (u->convex) return clsi_convex_inputs(s, points, u, error);

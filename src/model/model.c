@@ -17,6 +17,7 @@
 static cls_status scope_of(const cls_system *s, cls_scope *scope, const char ***names,
                            cls_node **nodes) {
     size_t n = s->nq + 2 * s->n + 2 * s->m + 1, at = 0;
+    *scope = (cls_scope){0};
     *names = clsi_calloc(n, sizeof **names);
     *nodes = clsi_calloc(n, sizeof **nodes);
     if (!*names || !*nodes) return CLS_MEMORY;
@@ -58,6 +59,26 @@ cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_n
     free(names);
     free(nodes);
     return status;
+}
+
+cls_status clsi_learned_check(const clsi_learned *l, const cls_system *s, cls_error *error) {
+    cls_scope scope;
+    const char **names = NULL;
+    cls_node *nodes = NULL, one;
+    cls_graph *g = NULL;
+    cls_error why = {0};
+    cls_status status = scope_of(s, &scope, &names, &nodes);
+    if (status == CLS_OK) status = cls_graph_create(NULL, &g, &why);
+    for (size_t i = 0; i < scope.n && status == CLS_OK; i++) nodes[i] = cls_symbol(g, names[i]);
+    for (size_t i = 0; i < l->d && status == CLS_OK; i++)
+        status = cls_parse(g, l->input[i], &scope, NULL, 1, 1, &one, &why);
+    if (status != CLS_OK && status != CLS_MEMORY)
+        status =
+            clsi_fail(error, CLS_USAGE, "what '%s' is a function of: %s", l->part, why.message);
+    cls_graph_free(&g);
+    free(names);
+    free(nodes);
+    return status == CLS_MEMORY ? clsi_no_memory(error) : status;
 }
 
 int clsi_learned_turn(clsi_learned *l, const cls_system *s, size_t *turn) {

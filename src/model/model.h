@@ -64,6 +64,8 @@ struct cls_model {
     const char *const *open;
 };
 
+/* CLS_USAGE, and which name, where an input has a name that a learned part cannot depend on. */
+cls_status clsi_learned_check(const clsi_learned *l, const cls_system *s, cls_error *error);
 /* The scaled inputs of a learned part as nodes of a system's graph (d of them). */
 cls_status clsi_learned_inputs(const clsi_learned *l, const cls_system *s, cls_node *x);
 /* The places of a part in a system one after the other, from *turn = 0 on: sets l->use. 0: there are

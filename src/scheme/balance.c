@@ -26,8 +26,8 @@
  *
  * With L the matrix of the conductances, q = -h L (1 + h/2 diag(w/C) L)^-1 T*. The inverse of such a
  * matrix has no negative entry, so what stands before T* is again a matrix of conductances that are
- * not negative, among all bodies: the laws hold for every w by form, whatever C is taken. w = 0 is the
- * plain step (order 2); a difference that conduction alone moves goes by (1 - (1 - w) x/2)/(1 + (1 +
+ * not negative, among all bodies: the laws hold for every w/C >= 0 by form. A body whose formulas give it
+ * a negative heat capacity has w = 0. w = 0 is the plain step (order 2), lawful for every C; a difference that conduction alone moves goes by (1 - (1 - w) x/2)/(1 + (1 +
  * w) x/2). w is 0 below x = 2, where nothing changes, and where conduction has settled to what other
  * heat demands (decision 80). It contains no unknown. */
 #include "scheme/scheme.h"
@@ -399,7 +399,7 @@ void clsi_damp_exchange(clsi_step *st, const clsi_point *start, const clsi_place
         rest = cls_mul(g, st->h, cls_add(g, rest, flows->crossing.source[i]));
         cls_node q = cls_sub(g, cls_mul(g, at->T[i], dS[i]), cls_add(g, rest, share));
         cls_node w = damping(st, start, &first, &r, i);
-        cls_node half = cls_mul(g, cls_constant(g, 0.5), cls_mul(g, w, r.soft[i]));
+        cls_node half = cls_mul(g, cls_constant(g, 0.5), cls_mul(g, w, positive(g, r.soft[i])));
         theta[i] = cls_add(g, theta[i], cls_mul(g, half, q));
     }
     flows->crossing.conducts = theta;

@@ -24,6 +24,7 @@
 #define CLSI_LOW(nw, k)           ((nw)->sp->domain[2 * (k)])
 #define CLSI_HIGH(nw, k)          ((nw)->sp->domain[2 * (k) + 1])
 #define CLSI_OF_STATE(nw, i)      clsi_of_state((nw)->sp, i) /* CLSI_STATES or more for none */
+#define CLSI_OUTSIDE(nw, i)       ((nw)->sp->outside && (nw)->sp->outside[i]) /* an environment */
 /* states from here on are temperatures whose unknowns are rates of their logarithms */
 #define CLSI_LOGARITHMIC(nw)      clsi_logarithmic((nw)->sp)
 #define CLSI_TOLERANCE(nw)        ((nw)->sp->options.tolerance)

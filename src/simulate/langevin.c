@@ -394,7 +394,10 @@ clsi_trouble clsi_langevin_step(cls_simulator *sim) {
     clsi_trouble trouble = half(sim, 0);
     /* no prediction is as near as Newton expects to stop one update early */
     sim->newton.careful = 1;
+    double highest = sim->highest;
+    sim->highest = sim->monitor_out[CLSI_MONITOR_ENTROPY]; /* noise takes what it likes */
     if (trouble == CLSI_FINE) trouble = clsi_simulator_whole(sim);
+    sim->highest = highest;
     sim->newton.careful = 0;
     if (trouble == CLSI_FINE && sim->stepper->bath->volume && split == sim->info.retried_steps)
         keep_volume(sim, start);

@@ -51,9 +51,10 @@ struct clsi_pack {
     int moved[L];             /* by vectors of lanes: has any exchanged rows? */
     double *size, *before;
     double *defect, *step_entropy, *monitor, *energy_start, *energy_scale;
-    flag length[L];       /* of the history */
-    flag off[L], done[L]; /* off: the single way, or none; done: solved */
-    flag out[L];          /* that have failed */
+    double *highest, *largest_size; /* of the entropy so far */
+    flag length[L];                 /* of the history */
+    flag off[L], done[L];           /* off: the single way, or none; done: solved */
+    flag out[L];                    /* that have failed */
     flag quiet[L];
     int measured; /* the monitor has seen the state of every member under way */
 };
@@ -135,6 +136,8 @@ static void carve_all(clsi_pack *p) {
     p->monitor = carve(&at, CLSI_MONITOR_INVARIANTS * L);
     p->energy_start = carve(&at, L);
     p->energy_scale = carve(&at, L);
+    p->highest = carve(&at, L);
+    p->largest_size = carve(&at, L);
     const double **list = p->outputs;
     p->work_residual = prepare(sp->residual, &at, &p->residual_in, &p->residual_out, &list);
     p->work_next = prepare(sp->next, &at, &p->next_in, &p->next_out, &list);
@@ -213,6 +216,8 @@ static void enter(clsi_pack *p, int lane, const cls_simulator *from) {
     put(p->monitor, CLSI_MONITOR_INVARIANTS, lane, from->monitor_out);
     p->energy_start[lane] = from->monitor_start[CLSI_MONITOR_ENERGY];
     p->energy_scale[lane] = from->energy_scale;
+    p->highest[lane] = from->highest;
+    p->largest_size[lane] = from->largest_size;
 }
 
 static void leave(const clsi_pack *p, int lane, cls_simulator *to) {
@@ -223,6 +228,8 @@ static void leave(const clsi_pack *p, int lane, cls_simulator *to) {
     to->history_length[0] = (int)p->length[lane];
     to->defect = p->defect[lane];
     to->step_entropy = p->step_entropy[lane];
+    to->highest = p->highest[lane];
+    to->largest_size = p->largest_size[lane];
     get(p->monitor, CLSI_MONITOR_INVARIANTS, lane, to->monitor_out);
     to->steps = p->steps;
 }

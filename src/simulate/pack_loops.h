@@ -105,7 +105,8 @@ TARGET static void LOOP(begin)(clsi_pack *p, double h) {
         store(p->before + l, splat(INFINITY));
         vector rest = splat(0);
         for (size_t i = 0; i < p->n; i++)
-            rest = LOOP(larger)(rest, LOOP(size)(load(p->state + i * L + l)));
+            if (!(sp->outside && i < sp->nz && sp->outside[i]))
+                rest = LOOP(larger)(rest, LOOP(size)(load(p->state + i * L + l)));
         for (size_t i = 0; i < (size_t)p->k; i++) {
             size_t of = sp->of_state[i] < p->n ? sp->of_state[i] : p->n;
             vector z = splat(of < p->n);
@@ -409,10 +410,11 @@ TARGET static void LOOP(settle)(clsi_pack *p, int heats) {
         vector produced = load(p->monitor_out[CLSI_MONITOR_ENTROPY] + l) -
                           load(p->monitor + CLSI_MONITOR_ENTROPY * L + l);
         vector scale = load(p->energy_scale + l), limit = 0.25e-13 * scale,
-               had = load(p->defect + l), zero = splat(0);
+               had = load(p->defect + l), zero = splat(0),
+               fall = load(p->highest + l) - load(p->monitor_out[CLSI_MONITOR_ENTROPY] + l);
         vector given = heats ? had : zero, missing = start - energy;
-        bits usual = (LOOP(size)((energy - before) - given) <= limit) &
-                     (produced >= -1e-15 * size) & (scale > zero) & (LOOP(size)(missing) <= limit) &
+        bits usual = (LOOP(size)((energy - before) - given) <= limit) & (fall <= 1e-15 * size) &
+                     (scale > zero) & (LOOP(size)(missing) <= limit) &
                      (LOOP(size)(start - before) <= limit) & ~((had < zero) & (produced < zero)) &
                      LOOP(finite)(produced);
         bits real = (beta > zero) & (produced > 1e-14 * size);
@@ -453,6 +455,14 @@ TARGET static void LOOP(commit)(clsi_pack *p, const double *u) {
     LOOP(keep)(1, p->off, p->size, p->step_entropy);
     for (size_t i = 0; i < CLSI_MONITOR_INVARIANTS; i++)
         LOOP(keep)(1, p->off, p->monitor_out[i], p->monitor + i * L);
+    LANES {
+        bits off = LOOP(flags)(p->off + l);
+        vector entropy = load(p->monitor_out[CLSI_MONITOR_ENTROPY] + l),
+               size = load(p->monitor_out[CLSI_MONITOR_SIZE] + l), highest = load(p->highest + l),
+               largest = load(p->largest_size + l);
+        store(p->highest + l, pick(off, highest, LOOP(larger)(entropy, highest)));
+        store(p->largest_size + l, pick(off, largest, LOOP(larger)(size, largest)));
+    }
 }
 
 static const pack_loops LOOP(loops) = {LOOP(set_inputs), LOOP(predict),     LOOP(begin),

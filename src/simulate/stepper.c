@@ -284,6 +284,14 @@ static cls_status compile_monitor(compiler *c) {
     return status;
 }
 
+/* Sum of 1/T of the reservoirs. */
+static cls_node coldness_outside(const cls_system *s) {
+    cls_node *list = open_terms(s->g, s->nr);
+    for (size_t k = 0; k < s->nr && list; k++)
+        list[k] = cls_div(s->g, cls_constant(s->g, 1), s->bound.reservoir[k]);
+    return close_terms(s->g, s->nr, list);
+}
+
 static cls_status compile_scale(compiler *c) {
     const cls_system *s = c->sp->s;
     const clsi_form *f = s->form;
@@ -296,6 +304,7 @@ static cls_status compile_scale(compiler *c) {
     int counts = c->sp->options.monitor || c->sp->scheme->estimate || c->sp->scheme->carries;
     to[CLSI_SCALE_ENTROPY_SLOPES] =
         counts ? slopes_of(g, f->entropy, f->nz, f->z) : cls_constant(g, 0);
+    to[CLSI_SCALE_COLD] = coldness_outside(s);
     to[CLSI_SCALE_POWER] = cls_constant(g, 0);
     if (!s->m) status = power_of(s, &to[CLSI_SCALE_POWER]);
     if (status != CLS_OK) return clsi_graph_failed(g, c->error);
@@ -338,6 +347,22 @@ static cls_status compile_all(compiler *c) {
     return status;
 }
 
+enum { ENVIRONMENTS = 64 }; /* entropies of a system that is looked through for them */
+
+/* Entropies whose temperature is no matter of the state: they take what they get. */
+static cls_status find_outside(clsi_stepper *sp, cls_error *error) {
+    const cls_system *s = sp->s;
+    const clsi_form *f = s->form;
+    if (f->kind == CLSI_FORM_THERMAL || s->m > ENVIRONMENTS) return CLS_OK;
+    for (size_t i = 0; i < s->m; i++) {
+        if (cls_depends(s->g, f->T[i], f->nz, f->z)) continue;
+        if (!sp->outside) sp->outside = clsi_calloc(f->nz, 1);
+        if (!sp->outside) return clsi_no_memory(error);
+        sp->outside[s->nq + s->n + i] = 1;
+    }
+    return CLS_OK;
+}
+
 static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbols, int settable,
                          int dense, cls_error *error) {
     size_t k = st ? st->n_unknowns : 0;
@@ -362,7 +387,8 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
     cls_status status = CLS_MEMORY;
     if (c.inputs && c.outputs && sp->of_state) {
         if (st) memcpy(sp->of_state, st->of_state, k * sizeof *sp->of_state);
-        status = compile_all(&c);
+        status = find_outside(sp, error);
+        if (status == CLS_OK) status = compile_all(&c);
     } else {
         (void)clsi_no_memory(error);
     }
@@ -442,8 +468,8 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
     if (s->n_unknown)
         return clsi_fail(error, CLS_SYSTEM,
                          "the part '%s' of '%s' is unknown: learn it from data first, with "
-                         "`clausius learn %s DATA`",
-                         s->unknown[0], s->name, s->name);
+                         "`clausius learn SYSTEM DATA`",
+                         s->unknown[0], s->name);
     const char *name = options->scheme ? options->scheme : cls_scheme_default(s);
     cls_status status = clsi_parameters_known(s, error);
     if (status == CLS_OK) status = cls_scheme_applies(name, s, error);
@@ -491,6 +517,7 @@ void clsi_stepper_free(clsi_stepper **stepper) {
     free(sp->guarded);
     free(sp->domain);
     free(sp->of_state);
+    free(sp->outside);
     clsi_system_view_free(&sp->view);
     free(sp);
     *stepper = NULL;

@@ -30,9 +30,11 @@ typedef struct clsi_stepper {
     size_t *guarded;      /* (n_guarded) which states have a domain ... */
     double *domain;       /* (n_guarded, 2) ... and which */
     size_t *of_state;     /* (n_unknowns) see clsi_step */
-    size_t n_lifted;      /* the last of the unknowns, see clsi_step */
-    double length;        /* for clsi_step_create to write the same equations again */
-    size_t n_jacobian;    /* entries of J in the residual program: k*k, or those of the pattern */
+    char *
+        outside; /* (nz) entropies of environments, which say nothing of the others' sizes; NULL: none */
+    size_t n_lifted;   /* the last of the unknowns, see clsi_step */
+    double length;     /* for clsi_step_create to write the same equations again */
+    size_t n_jacobian; /* entries of J in the residual program: k*k, or those of the pattern */
     struct clsi_sparse_lu *lu; /* of the pattern; NULL: J is dense */
     double price;              /* of a factorisation, in solutions; 0: made every time (krylov.c) */
     struct clsi_bath *bath;    /* thermal noise; NULL: none (langevin.c) */
@@ -72,6 +74,7 @@ enum {
     CLSI_SCALE_ENERGY,        /* the largest additive term of the energy */
     CLSI_SCALE_ENERGY_SLOPES, /* sum |z_i dE/dz_i|: times half an epsilon, what rounding z does to E */
     CLSI_SCALE_ENTROPY_SLOPES, /* the same for the entropy */
+    CLSI_SCALE_COLD,           /* sum of 1/T of the reservoirs */
     CLSI_SCALE_POWER, /* of the forces that have a potential, where there is no heat; else 0 */
     CLSI_SCALES
 };

@@ -73,6 +73,9 @@ void clsi_wide_least(const clsi_stepper *sp, const double *in, double *least) {
     double h = fabs(in[sp->nz + 2]), tolerance = sp->options.tolerance, rest;
     uint64_t number = largest_number(sp->nz, in);
     memcpy(&rest, &number, sizeof rest);
+    if (sp->outside) rest = 0;
+    for (size_t i = 0; i < sp->nz && sp->outside; i++)
+        if (!sp->outside[i] && fabs(in[i]) > rest) rest = fabs(in[i]);
     limits l = {0.5 * DBL_EPSILON / (h * tolerance), 1e-3 * rest, DBL_MIN / tolerance, sp->nz,
                 (size_t)clsi_logarithmic(sp)};
     fill_least(sp->n_unknowns, sp->of_state, l, in, least);

@@ -335,6 +335,7 @@ cls_status clsi_arrow_minimize(const clsi_arrow *a, size_t max_iterations, doubl
     *info = (clsi_arrow_info){.reason = "iterations"};
     cls_status status = open_work(a, &k, error);
     if (status != CLS_OK) return status;
+    for (size_t i = 0; i < k.P; i++) theta[i] = fmin(fmax(theta[i], a->low[i]), a->high[i]);
     double cost = info->initial = evaluate(&k, theta, x, 0), lambda = 1e-3;
     if (!isfinite(cost)) {
         free(k.block);

@@ -253,8 +253,8 @@ cls_status clsi_parameters_known(const cls_system *s, cls_error *error) {
             return clsi_fail(
                 error, CLS_SYSTEM,
                 "the parameter '%s' of '%s' is unknown: learn it from data first, with "
-                "`clausius learn %s DATA`, or give it a value (--set \"%s=1\")",
-                s->parameter[i].name, s->name, s->name, s->parameter[i].name);
+                "`clausius learn SYSTEM DATA`, or give it a value (--set \"%s=1\")",
+                s->parameter[i].name, s->name, s->parameter[i].name);
     return CLS_OK;
 }
 

@@ -479,6 +479,32 @@ test_other_signals_keep_the_model() {
     expect_in_file 'ended +by (the time limit|itself)' message # nohup is believed
 }
 
+# What a part is a function of: a name that it cannot depend on is said (it failed without a word).
+test_a_part_of_what_is_not_there() {
+    local of
+    printf 'time,x,u\n0,1,0\n0.1,0.9,1\n0.2,0.7,0\n0.3,0.4,1\n0.4,0.1,1\n0.5,-0.2,0\n' >rows.csv
+    for of in u y 'x + u'; do
+        printf '%s\n' 'coordinate x' 'input u' "part V of $of = unknown" 'lagrangian v.x^2/2 - V*x' 'external force: x <- u' \
+            'start x = 1, v.x = 0' >of.clausius
+        run "$CLAUSIUS" learn of.clausius rows.csv
+        expect_exit 2
+        expect_stderr "what 'V' is a function of: .*unknown name '[uy]'"
+    done
+}
+
+# A rod of which one end is measured: more states than rows can tell are not fitted; they begin where the file says.
+test_a_start_of_many_states_ends_soon() {
+    run "$CLAUSIUS" simulate heat-rod --set N=200 --steps 40 --quiet -o rod.csv
+    grep -v '^#' rod.csv | python3 -c '
+import csv, sys
+rows = list(csv.reader(sys.stdin))
+keep = [rows[0].index(n) for n in ("time", "T[1]")]
+for r in rows: print(",".join(r[k] for k in keep))' >end.csv
+    RUN_LIMIT=20 run "$CLAUSIUS" simulate heat-rod --set N=200 --from end.csv --row first --steps 3 -o more.csv
+    expect_ok
+    ! grep -q 'were fitted' "$err" || fail "200 states were fitted to 41 values"
+}
+
 test_what_the_file_calls_unknown() {
     cat >lab.clausius <<'END'
 coordinate x

@@ -376,8 +376,105 @@ static void test_inspect(void **state) {
     cls_table_free(&t);
 }
 
+/* ---- dates and times of day ---- */
+
+/* Each of these has rows at 0, 30.5 and 86400 seconds, x = 1, 2, 3. */
+static void test_stamps(void **state) {
+    (void)state;
+    static const char *const files[] = {
+        "stamp,x\n2026-02-28 12:00:00,1\n2026-02-28 12:00:30.5,2\n2026-03-01 12:00:00,3\n",
+        "Time,x\n2024-02-28T12:00:00Z,1\n2024-02-28T12:00:30.5Z,2\n2024-02-29T12:00:00Z,3\n",
+        "when;x\n31.12.2025 12:00;1\n31.12.2025 12:00:30,5;2\n01.01.2026 12:00;3\n",
+        "Date,Time,x\n28/02/2026,12:00:00,1\n28/02/2026,12:00:30.5,2\n01/03/2026,12:00:00,3\n",
+        "Date\tTime\tx\n2/28/2026\t12:00\t1\n2/28/2026\t12:00:30.5\t2\n3/1/2026\t12:00\t3\n",
+        "\"d\",x\n\"28-Feb-2026 11:00:00 AM\",1\n\"28-Feb-2026 11:00:30.5 AM\",2\n"
+        "\"01-Mar-2026 11:00:00 AM\",3\n",
+        "t,x\n2026-02-28T23:30:00+01:00,1\n2026-02-28T22:30:30.5Z,2\n2026-03-01T22:30:00Z,3\n",
+        "Logger 7\nsite,roof\n\nstamp,note,x\n2026-02-28 12:00:00,\"a, b\",1\n"
+        "2026-02-28 12:00:30.5,ok,2\n2026-03-01 12:00:00,ok,3\n",
+        "2026/02/28 12:00:00,1\n2026/02/28 12:00:30.5,2\n2026/03/01 12:00:00,3\n",
+    };
+    cls_read_options plain = cls_read_defaults();
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        cls_table *t = good(files[i], &plain);
+        int time = cls_table_find(t, "time");
+        if (time < 0) time = cls_table_find(t, "t");
+        if (time < 0 || cls_table_columns(t) != 2 || cls_table_rows(t) != 3)
+            fail_msg("file %zu: %zu columns, %zu rows", i, cls_table_columns(t), cls_table_rows(t));
+        const double *at = cls_table_column(t, (size_t)time);
+        const double *x = cls_table_column(t, (size_t)!time);
+        if (at[0] != 0 || at[1] != 30.5 || at[2] != 86400 || x[0] != 1 || x[2] != 3)
+            fail_msg("file %zu: times %.17g %.17g %.17g", i, at[0], at[1], at[2]);
+        assert_string_equal(cls_table_unit(t, (size_t)time), "s");
+        assert_non_null(cls_table_note(t, "begins"));
+        cls_table_free(&t);
+    }
+    cls_table *t = good("clock,x\n00:00:01.25,1\n00:01:00,2\n", &plain); /* as it stands there */
+    assert_true(cls_table_column(t, 0)[0] == 1.25 && cls_table_column(t, 0)[1] == 60);
+    assert_null(cls_table_note(t, "begins"));
+    cls_table_free(&t);
+}
+
+static void test_stamps_that_nobody_can_read(void **state) {
+    (void)state;
+    cls_read_options plain = cls_read_defaults();
+    refused("d,x\n1/2/2026,1\n3/4/2026,2\n", &plain, CLS_DATA, "day or the month");
+    refused("d,x\n2026-01-01 10:00:00,1\n2026-01-01 10:00:01,1\n2026-02-30 10:00:00,2\n", &plain,
+            CLS_DATA, "in.csv:4: column \"d\": expected a date or a time");
+    refused("d,x\n2026-01-01 10:00:00,1\n2026-01-01 10:61:00,2\n", &plain, CLS_DATA,
+            "in.csv:3: column \"d\"");
+    refused("t,x\na,b\n1,2\n2,3\n", &plain, CLS_DATA,
+            "in.csv:2: column"); /* nor is a row a header */
+    refused("x,y\nyes,no\nno,yes\n", &plain, CLS_DATA, "no column has numbers");
+    refused("time,x\n1O.5,2\n3,3\n", &plain, CLS_DATA, "found \"1O.5\""); /* a slip is no text */
+    refused("time,x,y\n0,1,\n1,2,3\n", &plain, CLS_DATA,
+            "found nothing"); /* a cell is missing, not a column */
+    cls_table *t = good("time,x,y\n0,1,\n1,2,\n", &plain);
+    assert_true(cls_table_columns(t) == 2 && remarked(t, "column \"y\": empty, left out"));
+    cls_table_free(&t);
+    t = good("time,x,label\n0,1,a\n1,2,b\n", &plain);
+    assert_int_equal(cls_table_columns(t), 2);
+    assert_true(remarked(t, "column \"label\": text, left out"));
+    cls_table_free(&t);
+}
+
+/* Two loggers that were started at different times lie side by side. */
+static void test_stamps_of_two_files(void **state) {
+    (void)state;
+    cls_read_options plain = cls_read_defaults();
+    cls_error error = {0};
+    cls_table *a = good("at,x\n2025-12-31 23:00:00,1\n2025-12-31 23:00:10,2\n", &plain);
+    cls_table *b = good("at,u\n2026-01-01 00:00:00.25,1\n2026-01-01 00:00:10.25,2\n", &plain);
+    assert_int_equal(cls_table_align(b, cls_table_note(a, "begins"), &error), CLS_OK);
+    assert_true(cls_table_column(b, 0)[0] == 3600.25 && cls_table_column(b, 0)[1] == 3610.25);
+    assert_string_equal(cls_table_note(b, "begins"), cls_table_note(a, "begins"));
+    assert_int_equal(cls_table_align(b, NULL, &error), CLS_OK); /* nothing to do */
+    assert_true(cls_table_column(b, 0)[0] == 3600.25);
+    cls_table_free(&a);
+    cls_table_free(&b);
+}
+
+static void test_time_in_any_case(void **state) {
+    (void)state;
+    cls_read_options plain = cls_read_defaults();
+    cls_table *t = good("Time (ms),x\n0,1\n10,2\n", &plain);
+    assert_string_equal(cls_table_name(t, 0), "time");
+    cls_table_free(&t);
+    t = good("TIME,t,x\n5,0,1\n7,1,2\n", &plain); /* there is one already */
+    assert_string_equal(cls_table_name(t, 0), "TIME");
+    cls_table_free(&t);
+    plain.map = "time=Time [ms]";
+    t = good("Time,x\n0,1\n10,2\n", &plain);
+    assert_true(fabs(cls_table_column(t, 0)[1] - 0.01) <= 1e-15);
+    cls_table_free(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stamps),
+        cmocka_unit_test(test_stamps_that_nobody_can_read),
+        cmocka_unit_test(test_stamps_of_two_files),
+        cmocka_unit_test(test_time_in_any_case),
         cmocka_unit_test(test_dresses),
         cmocka_unit_test(test_names_found),
         cmocka_unit_test(test_times_made),

@@ -131,6 +131,10 @@ def refused(call, *arguments, **named):
 
 
 assert not said, said
+for at in (len(blob) // 3, len(blob) - 1):  # damaged bytes are no state
+    damaged = bytearray(blob)
+    damaged[at] ^= 4
+    assert refused(cs.deserializeFMUState if three else cs.deSerializeFMUstate, bytes(damaged))
 assert refused(cs.doStep, 0.0, H), "a step from an earlier time is taken"
 assert refused(set_, cs, states[:1], [1.0]), "a state is set while running"
 assert refused((cs.getFloat64 if three else cs.getReal), [99999])

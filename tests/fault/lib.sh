@@ -19,6 +19,7 @@ inputs() {
 make_inputs() {
     set -e
     "$CLAUSIUS" simulate adiabatic-piston --steps 30 -o piston.csv --quiet
+    printf 'Date;Time;note;x (mm)\n31/01/2026;23:59:30;"a, b";1,5\n01/02/2026;00:00:30;ok;2,5\n' >dates.csv
     "$CLAUSIUS" simulate adiabatic-piston --steps 60 --h 0.005 -o other.csv --quiet
     "$CLAUSIUS" simulate adiabatic-piston --samples 3 --sample "x~U(-0.1,0.1), v.x~U(-1,1)" --steps 12 -o data.csv --quiet
     "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1, F2" --field "chebyshev(1)" -o model.safetensors --quiet
@@ -39,6 +40,11 @@ make_inputs() {
     printf '%s\n' 'time [s],u [V],angle [deg],temperature [degC]' '0,0,1,20' '0.1,1,2,21' '0.2,0,3,22' '0.3,0,5,22' >record.csv
     printf 'time,u\n0,0\n0.1,1\n0.2,0\n' >u.csv
     printf '%s\n' 'coordinate q' 'input u' 'lagrangian v.q^2/2 - q^2/2' 'external force: q <- u' 'start q = 1, v.q = 0' 'step 0.05' >forced.clausius
+    # no state is measured, and the charge is elsewhere than the file says
+    printf '%s\n' 'parameter R = 0.5, C = 2' 'input I' 'storage charge(q): q^2/(2*C)' 'storage casing(entropy s): 300*exp(s)' \
+        'resistive leak(q, entropy s): 1/R' 'external load(q): I' 'connect charge.q, leak.q, load.q' 'connect casing.s, leak.s' \
+        'output U = q/C + 0.1*I' 'start q = 0, s = 0' 'step 0.1' >hidden.clausius
+    awk 'BEGIN { q = 3; print "time,I,U"; for (k = 0; k < 24; k++) { I = k % 8 < 4 ? 1 : 0; printf "%.1f,%g,%.9f\n", k/10, I, q/2 + 0.1*I; q += 0.1*(I - q) } }' >bench.csv
     [[ -z ${CLAUSIUS_LONG-} ]] || more_inputs
 }
 
@@ -48,6 +54,8 @@ more_inputs() {
     "$CLAUSIUS" data convert data.csv -o data.h5
     "$CLAUSIUS" data convert record.csv -o record.npz
     "$CLAUSIUS" learn unknown.clausius motion.csv -o parameter.safetensors --quiet
+    sed 's/R = 0.5/R = unknown near 0.4/' hidden.clausius >unknown_hidden.clausius
+    "$CLAUSIUS" learn unknown_hidden.clausius bench.csv -o hidden.safetensors --quiet
     CC=false "$CLAUSIUS" export c pendulum -o exported --quiet
     # beyond 64 MB, so that it is learned from in blocks and pieces; most of it are notes, which take no time
     { head -n 2 data.csv; python3 -c 'print(("# " + "-" * 100000 + "\n") * 650, end="")'; tail -n +3 data.csv; } >large.csv
@@ -117,6 +125,8 @@ audit audit $INPUTS/piston.csv
 audit-json audit $INPUTS/piston.csv --json
 compare compare $INPUTS/piston.csv $INPUTS/other.csv
 inspect data inspect $INPUTS/piston.csv
+dates data inspect $INPUTS/dates.csv
+dates-convert data convert $INPUTS/dates.csv -o out.csv
 convert data convert $INPUTS/piston.csv -o out.csv --map "x=x [mm]"
 learn learn adiabatic-piston $INPUTS/data.csv --unknown "F1" --field "chebyshev(1)" -o out.safetensors --quiet
 svg plot $INPUTS/piston.csv -o out.svg
@@ -138,6 +148,7 @@ h5 data convert $INPUTS/piston.csv -o out.h5
 export-fmu export fmu pendulum -o out.fmu --quiet
 items reproduce
 draft new heat --from $INPUTS/record.csv
+hidden simulate $INPUTS/hidden.clausius --inputs $INPUTS/bench.csv --from $INPUTS/bench.csv --row first --steps 3 --quiet
 driven-from-file simulate $INPUTS/forced.clausius --inputs $INPUTS/u.csv --steps 3 --quiet
 LIST
     [[ -z ${CLAUSIUS_LONG-} ]] || cat <<'LIST'
@@ -151,6 +162,9 @@ lbfgs learn adiabatic-piston $INPUTS/data.csv --unknown "F1" --field "network(3)
 shooting learn adiabatic-piston $INPUTS/data.csv --unknown "F1" --field "chebyshev(1)" --loss shooting --epochs 2 -o out.safetensors --quiet
 report report $INPUTS/model.safetensors --data $INPUTS/piston.csv -o out.html
 export-c export c adiabatic-piston -o piston --quiet
+hidden-compare compare $INPUTS/hidden.clausius $INPUTS/bench.csv
+hidden-model compare $INPUTS/hidden.safetensors $INPUTS/bench.csv
+hidden-report report $INPUTS/hidden.safetensors --data $INPUTS/bench.csv -o out.html
 draft-npz new heat --from $INPUTS/record.npz
 read-npz data inspect $INPUTS/data.npz
 read-h5 data inspect $INPUTS/data.h5

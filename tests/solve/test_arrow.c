@@ -94,6 +94,20 @@ static void test_bounds_hold(void **state) {
     assert_true(fabs(theta[0] - (2 - 0.75 * ts / tt)) < 1e-5);
 }
 
+/* A search that begins outside of its bounds found no descent and stayed there. */
+static void test_a_search_begins_inside_of_its_bounds(void **state) {
+    (void)state;
+    line l = {0};
+    clsi_arrow a = problem(&l);
+    const double low[] = {0, -INFINITY}, high[] = {INFINITY, -0.5};
+    clsi_arrow_info info;
+    double theta[2] = {-7, 4}, x[WINDOWS] = {0};
+    a.low = low;
+    a.high = high;
+    assert_int_equal(clsi_arrow_minimize(&a, 50, 1e-12, theta, x, &info, NULL), CLS_OK);
+    assert_true(fabs(theta[0] - 2) < 1e-6 && fabs(theta[1] + 1) < 1e-6);
+}
+
 /* x_w = w > 0 but for the first window, whose minimum lies outside: it goes to the end, never over it, and
  * the others and theta are what they are with x_0 = 0. */
 static void test_open_intervals_are_not_left(void **state) {
@@ -169,6 +183,7 @@ static void test_eigenvalues(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_linear_problem_is_solved),
                                        cmocka_unit_test(test_bounds_hold),
+                                       cmocka_unit_test(test_a_search_begins_inside_of_its_bounds),
                                        cmocka_unit_test(test_open_intervals_are_not_left),
                                        cmocka_unit_test(test_an_outlier_pulls_little),
                                        cmocka_unit_test(test_twins_are_not_identifiable),

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Files as people have them: dates, words, one column of positions; drafts of what is in them, learned as they are.
+. "$(dirname "$0")/../cli/lib.sh"
+
+# noise SIGMA: a function of awk, about normal
+NOISE='function noise(s,  i, x) { x = 0; for (i = 0; i < 12; i++) x += rand(); return s*(x - 6) } BEGIN { srand(5) }'
+
+# Positions alone, of bodies that fall through air: weak forms of second differences gave numbers of 1e10 and no word
+# of doubt. The dry part of the friction begins negative there, outside of its bounds, where the search stayed.
+test_noisy_positions_are_learned_by_simulations() {
+    awk "$NOISE"' BEGIN { print "drop;t (s);height (cm)"; for (d = 1; d <= 4; d++) { v = -0.5*(d - 1); y = 2
+        for (i = 0; i < 24; i++) { printf "%d;%s;%s\n", d, dot(0.05*i), dot(sprintf("%.2f", 100*y + noise(0.2)))
+            for (k = 0; k < 500; k++) { a = -9.81 - 3*v; v += 1e-4*a; y += 1e-4*v } } } }
+        function dot(x) { sub(/\./, ",", x); return x "" }' >drop.csv
+    run "$CLAUSIUS" new drop --from drop.csv
+    expect_ok
+    run "$CLAUSIUS" learn drop.clausius drop.csv -o drop.safetensors --json
+    expect_ok
+    expect_json 'd["loss_chosen"] == "multiple-shooting" and d["report"]["channels"][0]["fitted"] < 0.25'
+    # without noise one solve is exact, and is taken
+    run "$CLAUSIUS" simulate pendulum --samples 4 --sample "q~U(-1,1), p.q~U(-1,1)" --h 0.1 --steps 60 --scheme bdf --quiet -o exact.csv
+    grep -v '^#' exact.csv | cut -d, -f1-3 >positions.csv
+    run "$CLAUSIUS" learn pendulum positions.csv --unknown V -o v.safetensors --json
+    expect_ok
+    expect_json 'd["loss_chosen"] == "residual"'
+}
+
+# Two loggers, started at different times, in dates; the day begins in the middle of it.
+test_dates_of_two_loggers() {
+    cat >room.clausius <<'END'
+system "a body in a room"
+input u
+temperature T with entropy S [K]
+parameter C = 100, k = unknown near 1 in (0, inf)
+thermal lagrangian C*T*(log(T/300) - 1)
+reservoir air = 293.15
+heat exchange T <-> air: k
+heat source heater on T: u
+data T = "Probe [degC]"
+data u = "Heater (W)"
+start T = 293.15
+step 10
+END
+    awk "$NOISE"' function stamp(s) { return sprintf("2026-%02d-%02d %02d:%02d:%02d", s < 3600 ? 2 : 3, s < 3600 ? 28 : 1, (s < 3600 ? 23 : (s - 3600)/3600), s/60%60, s%60) }
+        BEGIN { print "Logger 12;;;" >"probe.csv"; print "Stamp;Probe [degC];Heater (W);remark" >"probe.csv"; print "when,Heater (W)" >"heater.csv"
+        T = 20; for (s = 0; s <= 7200; s += 10) { u = int(s/900)%2 ? 40 : 5
+            print stamp(s) "," u >"heater.csv"
+            if (s >= 1200) print stamp(s) ";" sprintf("%.3f", T + noise(0.02)) ";" u ";ok" >"probe.csv"
+            for (i = 0; i < 100; i++) T += 0.1*(u - 0.8*(T - 20))/100 } }'
+    run "$CLAUSIUS" data inspect probe.csv
+    expect_ok
+    expect_stdout 'column "remark": text, left out'
+    expect_stdout 'dates, read as seconds from the first row on \("2026-02-28 23:20:00"\)'
+    expect_stdout 'time from 0 to 6000'
+    run "$CLAUSIUS" learn room.clausius probe.csv -o room.safetensors --json
+    expect_ok
+    expect_json 'abs(d["found"]["k"]["value"] - 0.8) < 0.01'
+    # the heater's own file begins 20 minutes before the probe's
+    run "$CLAUSIUS" simulate room.safetensors --from probe.csv --inputs heater.csv --at probe.csv --quiet -o run.csv
+    expect_ok
+    run "$CLAUSIUS" compare run.csv probe.csv --columns T --tolerance 0.15
+    expect_ok
+}
+
+test_drafts_of_amounts_and_voltages() {
+    awk "$NOISE"' BEGIN { print "experiment,time [min],A [mmol/L],B [mmol/L]"; for (e = 1; e <= 3; e++) { a = e; b = 0.2
+        for (i = 0; i < 40; i++) { print e "," 0.5*i "," sprintf("%.4f,%.4f", a + noise(0.004), b + noise(0.004))
+            for (k = 0; k < 500; k++) { r = 0.001*(0.3*a - 0.1*b); a -= r; b += r } } } }' >kinetics.csv
+    run "$CLAUSIUS" new kinetics --from kinetics.csv
+    expect_ok
+    expect_in_file "^ode A' = rate_A" kinetics.clausius
+    expect_in_file 'reaction A . B <-> C on T: k' kinetics.clausius
+    run "$CLAUSIUS" learn kinetics.clausius kinetics.csv -o kinetics.safetensors --json
+    expect_ok
+    expect_json 'all(c["fitted"] < 0.006 for c in d["report"]["channels"])'
+    printf 'frame;t [s];x [px]\n7;0;300\n8;0.04;310\n9;0.08;318\n' >video.csv
+    run "$CLAUSIUS" new video --from video.csv
+    expect_ok
+    expect_in_file '^# column frame counts the rows: left out' video.clausius
+    [[ $(grep -c '^coordinate' video.clausius) == 1 ]] || fail 'the number of a row became a coordinate'
+    awk "$NOISE"' BEGIN { print "Model,DS1054Z\nRate,1000\n\nTIME,CH1\ns,V"; for (i = 0; i < 300; i++) printf "%.4f,%.4f\n", 0.001*i, 5*exp(-8*0.001*i)*cos(200*0.001*i) + noise(0.02) }' >scope.csv
+    run "$CLAUSIUS" new scope --from scope.csv
+    expect_ok
+    expect_in_file '^coordinate  CH1 \[V\]' scope.clausius
+    run "$CLAUSIUS" learn scope.clausius scope.csv -o scope.safetensors --json
+    expect_ok
+    expect_json 'd["test"]["better"] and d["report"]["channels"][0]["run"] < 0.03' # the noise is 0.02
+}
+
+run_tests
