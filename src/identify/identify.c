@@ -345,7 +345,7 @@ static cls_status set_floor(clsi_qp *q, const clsi_terms *t, const double *x, cl
     if (status == CLS_OK) status = cls_program_create(g, d->nz, q->z, 1, &sum, &program, q->error);
     if (status == CLS_OK) status = cls_program_run_many(program, d->n, d->n, d->z, value);
     for (size_t i = 0; i < d->n && status == CLS_OK; i++) mean += fabs(value[i]) / (double)d->n;
-    l->floor = 1e-6 * mean + 1e-300;
+    l->floor = clsi_floor_of(mean);
     cls_program_free(&program);
     free(value);
     return status == CLS_MEMORY ? clsi_no_memory(q->error) : status;

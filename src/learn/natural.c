@@ -71,18 +71,48 @@ static void set_distances(const clsi_unknowns *us, const clsi_points *p, list *l
     }
 }
 
+/* Inputs that somebody declared: states, lets or arguments of a function by their names, not formulas. */
+static int take_declared(const cls_system *s, const clsi_learned *part, const clsi_points *p,
+                         list *l) {
+    for (size_t i = 0; i < part->d; i++) {
+        variable v = {part->input[i], CLSI_LAW_PLACE, part->low[i], part->high[i]};
+        for (const char *c = v.name; *c; c++)
+            if (!is_letter(*c)) return 0;
+        if (!strncmp(v.name, "v.", 2) || !strncmp(v.name, "p.", 2)) v.kind = CLSI_LAW_MOVING;
+        for (size_t k = 0; k < s->m && !s->ode; k++)
+            if (s->temperature[k].name && !strcmp(v.name, s->temperature[k].name))
+                v.kind = CLSI_LAW_HEAT;
+        for (size_t k = 0; k < p->nz && !part->use; k++)
+            if (!strcmp(v.name, clsi_point_name(s, k))) {
+                v.kind = kind_of(s, k);
+                set_range(&v, p, k);
+            }
+        if (l->still && v.kind != CLSI_LAW_PLACE) continue;
+        if (l->d == MOST_VARIABLES) return 0;
+        l->v[l->d++] = v;
+    }
+    return l->d > 0;
+}
+
+static int is_declared(const clsi_unknowns *us, const clsi_learned *part) {
+    for (size_t k = 0; k < us->system->n_unknown; k++)
+        if (!strcmp(us->system->unknown[k], part->part) && us->system->unknown_of[k]) return 1;
+    return part->use > 0;
+}
+
 /* The variables of the states that the inputs of the part contain; 0: it has others as well, or too
- * many. A function has its arguments. */
+ * many. */
 static int find_variables(const clsi_unknowns *us, const clsi_unknown *u, const clsi_points *p,
                           list *l) {
     const cls_system *s = us->system;
     const clsi_learned *part = &u->learned;
     int potential = s->formalism == CLS_HAMILTONIAN && u->kind == CLSI_PART_LET;
-    for (size_t i = 0; i < part->d && part->use; i++) {
-        if (l->d == MOST_VARIABLES) return 0;
-        l->v[l->d++] = (variable){part->input[i], CLSI_LAW_PLACE, part->low[i], part->high[i]};
+    if (is_declared(us, part)) {
+        if (!take_declared(s, part, p, l)) return 0;
+        set_distances(us, p, l);
+        return 1;
     }
-    for (size_t k = 0; k < p->nz && !part->use; k++) {
+    for (size_t k = 0; k < p->nz; k++) {
         variable v = {.name = clsi_point_name(s, k), .kind = kind_of(s, k)};
         int used = 0;
         for (size_t i = 0; i < part->d; i++) used |= mentions(part->input[i], v.name);
@@ -199,9 +229,6 @@ static void add_high_powers(list *l) {
 static int begin_list(const clsi_unknowns *us, size_t i, const clsi_points *p, int still, list *l) {
     const clsi_unknown *u = &us->list[i];
     l->still = still && u->kind == CLSI_PART_LET && clsi_is_energy(u);
-    for (size_t k = 0; k < us->system->n_unknown; k++) /* somebody said what it is a function of */
-        if (strcmp(us->system->unknown[k], u->learned.part) == 0 && us->system->unknown_of[k])
-            return 0;
     return !u->nonlinear && !u->learned.exponential && !(u->learned.trunk > 0) &&
            find_variables(us, u, p, l);
 }

@@ -104,12 +104,9 @@ static cls_status go_back(clsi_noisy *k, const unsigned char *keep, const double
 }
 
 /* Other terms, and a fit of them; back to those before where that cannot be simulated. */
-static cls_status change_terms(clsi_noisy *k, size_t rows, unsigned char *keep, double *full,
-                               int *changed) {
-    size_t P = k->P + k->Q;
-    memcpy(keep, k->keep, P);
-    memcpy(full, k->full, P * sizeof *full);
-    cls_status status = clsi_noisy_choose(k, 0, changed);
+static cls_status change_terms(clsi_noisy *k, size_t rows, clsi_noisy_kept *before, int *changed) {
+    cls_status status = clsi_noisy_remember(k, before);
+    if (status == CLS_OK) status = clsi_noisy_choose(k, 0, changed);
     if (status != CLS_OK || !*changed) return status;
     status = clsi_noisy_take_terms(k);
     if (status == CLS_OK) status = clsi_noisy_set_up(k);
@@ -117,7 +114,7 @@ static cls_status change_terms(clsi_noisy *k, size_t rows, unsigned char *keep, 
     if (status != CLS_NUMERIC) return status;
     clsi_text_printf(&k->recipe.notes, "other terms could not be simulated: those before stay\n");
     *changed = 0;
-    return go_back(k, keep, full, rows);
+    return clsi_noisy_return(k, before, rows, 0);
 }
 
 /* A fit of short windows that leaves far more than the rows' noise has lost its way. */
@@ -131,34 +128,32 @@ static int is_lost(const clsi_noisy *k) {
 
 /* Once more with these terms, from the residual's solution and starts from the data; the fit before stays
  * where that is no better. */
-static cls_status begin_again(clsi_noisy *k, size_t rows, double *full) {
+static cls_status begin_again(clsi_noisy *k, size_t rows, clsi_noisy_kept *kept) {
     double before = k->recipe.loss;
-    memcpy(full, k->full, (k->P + k->Q) * sizeof *full);
-    cls_status status = start(k);
+    cls_status status = clsi_noisy_remember(k, kept);
+    if (status == CLS_OK) status = start(k);
     k->multiple->n_pieces = 0;
     if (status == CLS_OK) status = clsi_noisy_set_up(k);
     if (status == CLS_OK) status = clsi_noisy_fit(k, rows, 0);
     if (status != CLS_MEMORY && (status != CLS_OK || (is_lost(k) && k->recipe.loss > before)))
-        status = go_back(k, k->keep, full, rows);
+        status = clsi_noisy_return(k, kept, rows, 0);
     return status;
 }
 
 /* Windows of so many rows: terms and their coefficients until nothing changes. */
 cls_status clsi_noisy_settle(clsi_noisy *k, size_t rows) {
     int changed = 1, again = !k->blind && rows <= clsi_recipe_first(k->multiple);
-    unsigned char *keep = clsi_calloc(k->P + k->Q + 1, 1);
-    double *full = clsi_calloc(k->P + k->Q + 1, sizeof *full);
-    cls_status status = keep && full ? clsi_noisy_fit(k, rows, 0) : clsi_no_memory(k->w->error);
+    clsi_noisy_kept before = {0};
+    cls_status status = clsi_noisy_fit(k, rows, 0);
     for (size_t round = 0; round < ROUNDS && changed && status == CLS_OK && !clsi_noisy_is_over(k);
          round++) {
-        status = change_terms(k, rows, keep, full, &changed);
+        status = change_terms(k, rows, &before, &changed);
         if (status != CLS_OK || !again || !is_lost(k)) continue;
         again = 0;
         changed = 1;
-        status = begin_again(k, rows, full);
+        status = begin_again(k, rows, &before);
     }
-    free(keep);
-    free(full);
+    clsi_noisy_forget(&before);
     for (size_t c = 0; c < k->data->ny && status == CLS_OK; c++)
         k->noise[c] = fmin(k->noise[c], GROWS * k->multiple->sigma[c]);
     return status;
@@ -176,23 +171,25 @@ static int is_misfit(const clsi_noisy *k) {
 static const double DEARER = 1.1; /* what is left of the rows without terms that memory made */
 
 /* Terms that only follow noise with a memory go, as long as the rest explains the rows as well. */
-cls_status clsi_noisy_prune(clsi_noisy *k, size_t rows, unsigned char *keep, double *full) {
+cls_status clsi_noisy_prune(clsi_noisy *k, size_t rows) {
+    clsi_noisy_kept before = {0};
     double *sigma = clsi_calloc(k->data->ny + 1, sizeof *sigma);
-    size_t before = k->w->unknowns->n_theta;
+    size_t terms = k->w->unknowns->n_theta;
     int changed = 0, worse = 0;
     if (!sigma) return clsi_no_memory(k->w->error);
     memcpy(sigma, k->multiple->sigma, k->data->ny * sizeof *sigma);
     k->prune = 1;
-    cls_status status = change_terms(k, rows, keep, full, &changed);
+    cls_status status = change_terms(k, rows, &before, &changed);
     k->prune = 0;
     for (size_t c = 0; c < k->data->ny && status == CLS_OK && changed; c++)
         worse |= !(k->multiple->sigma[c] <= DEARER * sigma[c]);
     if (worse)
-        status = go_back(k, keep, full, rows);
+        status = clsi_noisy_return(k, &before, rows, 0);
     else if (status == CLS_OK && changed)
         clsi_text_printf(&k->recipe.notes,
                          "what is left remembers from row to row: %zu of %zu terms stay\n",
-                         k->w->unknowns->n_theta, before);
+                         k->w->unknowns->n_theta, terms);
+    clsi_noisy_forget(&before);
     free(sigma);
     return status;
 }
@@ -205,14 +202,13 @@ static void note_terms(clsi_noisy *k, size_t rows) {
 /* Short windows say next to nothing about some parameters (what leaks to the room in a second), which then
  * wander to where longer ones find no way back. So these windows once more, with the terms as they were and
  * the parameters as the file has them. */
-static cls_status settle_from_file(clsi_noisy *k, size_t rows, const unsigned char *keep,
-                                   const double *full) {
+static cls_status settle_from_file(clsi_noisy *k, size_t rows, const clsi_noisy_kept *before) {
     size_t n = k->P + k->Q;
     double *begin = clsi_calloc(n + 1, sizeof *begin);
     if (!begin) return clsi_no_memory(k->w->error);
-    memcpy(begin, full, n * sizeof *begin);
+    memcpy(begin, before->full, n * sizeof *begin);
     for (size_t q = 0; q < k->Q; q++) begin[k->P + q] = k->w->open->value[q];
-    cls_status status = go_back(k, keep, begin, 0);
+    cls_status status = go_back(k, before->keep, begin, 0);
     if (status == CLS_OK) status = clsi_noisy_settle(k, rows);
     if (status == CLS_OK && !is_misfit(k))
         clsi_text_printf(&k->recipe.notes,
@@ -224,20 +220,20 @@ static cls_status settle_from_file(clsi_noisy *k, size_t rows, const unsigned ch
 
 /* From short windows to whole trajectories; where longer ones cannot be simulated or explained, the
  * terms and coefficients of those before are the result. */
-static cls_status grow(clsi_noisy *k, unsigned char *keep, double *full) {
+static cls_status grow(clsi_noisy *k) {
+    clsi_noisy_kept before = {0};
     size_t rows = clsi_recipe_first(k->multiple), most = clsi_recipe_longest(k->multiple);
     cls_status status = clsi_noisy_settle(k, rows);
-    if (status == CLS_OK) status = clsi_noisy_remember(k);
+    if (status == CLS_OK) status = clsi_noisy_remember(k, &k->shortest);
     k->misfit = 0;
     while (status == CLS_OK) {
         note_terms(k, rows);
         if (rows >= most || clsi_noisy_is_over(k)) break;
         size_t next = 5 * rows / 2 < most ? 5 * rows / 2 : most;
-        memcpy(keep, k->keep, k->P + k->Q);
-        memcpy(full, k->full, (k->P + k->Q) * sizeof *full);
-        status = clsi_noisy_settle(k, next);
+        status = clsi_noisy_remember(k, &before);
+        if (status == CLS_OK) status = clsi_noisy_settle(k, next);
         if (k->Q && (status == CLS_NUMERIC || (status == CLS_OK && is_misfit(k))))
-            status = settle_from_file(k, next, keep, full);
+            status = settle_from_file(k, next, &before);
         if (status == CLS_MEMORY) break;
         if (status != CLS_OK || is_misfit(k)) {
             clsi_text_printf(&k->recipe.notes,
@@ -246,49 +242,50 @@ static cls_status grow(clsi_noisy *k, unsigned char *keep, double *full) {
                                               : "cannot be simulated",
                              rows);
             k->misfit = 1;
-            status = go_back(k, keep, full, rows);
+            status = clsi_noisy_return(k, &before, rows, 0);
             break;
         }
         rows = next;
     }
-    if (status == CLS_OK && !clsi_noisy_is_over(k)) status = clsi_noisy_prune(k, rows, keep, full);
+    if (status == CLS_OK && !clsi_noisy_is_over(k)) status = clsi_noisy_prune(k, rows);
+    clsi_noisy_forget(&before);
     return status == CLS_OK ? clsi_noisy_fit(k, rows, 1) : status;
 }
 
 /* Explicit steps first, then the system's own; then fewer terms. */
 static cls_status find_terms(clsi_noisy *k) {
     size_t P = k->P + k->Q;
-    unsigned char *keep = clsi_calloc(2 * P + 1, 1), *first = keep + P;
-    double *full = clsi_calloc(2 * P + 1, sizeof *full), *begin = full + P;
-    cls_status status = keep && full ? CLS_OK : clsi_no_memory(k->w->error);
+    unsigned char *first = clsi_calloc(P + 1, 1);
+    double *begin = clsi_calloc(P + 1, sizeof *begin);
+    cls_status status = first && begin ? CLS_OK : clsi_no_memory(k->w->error);
     if (status == CLS_OK) {
         memcpy(first, k->keep, P);
-        memcpy(begin, k->full, P * sizeof *full);
+        memcpy(begin, k->full, P * sizeof *begin);
         status = clsi_noisy_set_up(k);
     }
-    if (status == CLS_OK) status = grow(k, keep, full);
+    if (status == CLS_OK) status = grow(k);
     if (status == CLS_NUMERIC && !k->implicit) {
         clsi_text_printf(&k->recipe.notes, "explicit steps failed: those of the system's scheme\n");
         k->implicit = 1;
         clsi_multiple_free(&k->whole);
         cls_system_free(&k->whole_open);
         status = go_back(k, first, begin, 0);
-        if (status == CLS_OK) status = grow(k, keep, full);
+        if (status == CLS_OK) status = grow(k);
     }
     if (status == CLS_NUMERIC && !k->blind) {
         clsi_text_printf(&k->recipe.notes, "no fit with the first terms: begun with fewer\n");
         clsi_noisy_begin(k, 1, 0);
-        memset(k->full, 0, P * sizeof *full);
+        memset(k->full, 0, P * sizeof *begin);
         status = clsi_noisy_take_terms(k);
         if (status == CLS_OK) status = clsi_learner_solve(k->w);
         if (status == CLS_OK) clsi_noisy_spread_terms(k);
         memcpy(first, k->keep, P);
-        memcpy(begin, k->full, P * sizeof *full);
+        memcpy(begin, k->full, P * sizeof *begin);
         if (status == CLS_OK) status = go_back(k, first, begin, 0);
-        if (status == CLS_OK) status = grow(k, keep, full);
+        if (status == CLS_OK) status = grow(k);
     }
-    free(keep);
-    free(full);
+    free(first);
+    free(begin);
     return status;
 }
 
@@ -310,46 +307,42 @@ static cls_status begin_moving(clsi_noisy *k) {
 /* Terms of energies are potentials first: what they say about masses and heat capacities beside the known
  * ones is tried where potentials leave more than noise, and stays where it explains more. */
 static cls_status find_all_terms(clsi_noisy *k) {
-    size_t P = k->P + k->Q;
     cls_status status = find_terms(k);
     int there = status == CLS_OK, enough = there && !is_lost(k) && !k->misfit;
     if (!k->still || enough || status == CLS_MEMORY || clsi_noisy_is_over(k)) return status;
-    unsigned char *keep = clsi_calloc(P + 1, 1);
-    double *full = clsi_calloc(P + 1, sizeof *full), before = k->recipe.loss;
+    clsi_noisy_kept kept = {0};
+    double before = k->recipe.loss;
     size_t rows = k->recipe.window;
-    status = keep && full ? CLS_OK : clsi_no_memory(k->w->error);
+    status = there ? clsi_noisy_remember(k, &kept) : CLS_OK;
     if (status == CLS_OK) {
-        memcpy(keep, k->keep, P);
-        memcpy(full, k->full, P * sizeof *full);
         clsi_text_printf(&k->recipe.notes, "as potentials, the terms of the energy leave more than "
                                            "noise: of velocities and temperatures too\n");
         status = begin_moving(k);
         if (status == CLS_OK) status = find_terms(k);
         int worse = status || (k->misfit && k->recipe.window < rows) ||
                     (is_lost(k) && !(k->recipe.loss < before));
-        if (there && worse && status != CLS_MEMORY) status = go_back(k, keep, full, rows);
+        if (there && worse && status != CLS_MEMORY) status = clsi_noisy_return(k, &kept, rows, 1);
     }
-    free(keep);
-    free(full);
+    clsi_noisy_forget(&kept);
     return status;
 }
 
 /* Other terms than polynomials may explain longer windows, which these could not. */
 static cls_status grow_further(clsi_noisy *k) {
     size_t most = clsi_recipe_longest(k->multiple), rows = k->recipe.window, began = rows;
-    double *full = clsi_calloc(k->P + k->Q + 1, sizeof *full);
-    cls_status status = full ? CLS_OK : clsi_no_memory(k->w->error);
+    clsi_noisy_kept before = {0};
+    cls_status status = CLS_OK;
     while (status == CLS_OK && rows < most && !clsi_noisy_is_over(k)) {
         size_t next = 5 * rows / 2 < most ? 5 * rows / 2 : most;
-        memcpy(full, k->full, (k->P + k->Q) * sizeof *full);
-        status = clsi_noisy_fit(k, next, 0);
+        status = clsi_noisy_remember(k, &before);
+        if (status == CLS_OK) status = clsi_noisy_fit(k, next, 0);
         if (status != CLS_MEMORY && (status != CLS_OK || is_misfit(k))) {
-            status = go_back(k, k->keep, full, rows);
+            status = clsi_noisy_return(k, &before, rows, 1);
             break;
         }
         rows = next;
     }
-    free(full);
+    clsi_noisy_forget(&before);
     if (status != CLS_OK || rows == began) return status;
     k->misfit = rows < most;
     clsi_text_printf(&k->recipe.notes, "with these terms windows of %zu rows are explained\n",
@@ -504,7 +497,7 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
     if (status && status != CLS_MEMORY && k->still) /* heat that only they have */
         status = begin_moving(k);
     if (status == CLS_OK) status = find_all_terms(k);
-    if (status == CLS_OK && !k->blind) status = clsi_noisy_prefer(k);
+    if (status == CLS_OK) status = clsi_noisy_prefer(k);
     if (status == CLS_OK && k->misfit && k->specs) status = grow_further(k);
     if (status == CLS_OK) status = score(k);
     if (status == CLS_OK && clsi_noisy_lacks(w->points))

@@ -15,14 +15,14 @@
 #include "learn/measured.h"
 #include "learn/multiple.h"
 
-/* The fit of the shortest windows, to look at later. */
-typedef struct clsi_noisy_short {
+/* A fit as it was, to look at or to come back to. */
+typedef struct clsi_noisy_kept {
     size_t n, P; /* windows; terms and parameters; n = 0: there is none */
     clsi_piece *piece;
     double *x;           /* (2, n, nz) starts and their guesses */
     double *full;        /* (P + ny) coefficients and scales */
     unsigned char *keep; /* (P + rows) terms and rows that were cut */
-} clsi_noisy_short;
+} clsi_noisy_kept;
 
 typedef struct clsi_noisy {
     clsi_learner *w;
@@ -58,8 +58,8 @@ typedef struct clsi_noisy {
     struct clsi_shapes **library; /* (parts) what these are made of; NULL: not asked for */
     int declined;                 /* a large basis was asked for: this is not for it */
     int implicit;                 /* explicit steps failed */
-    clsi_noisy_short shortest;
-    int prune;     /* a last choice: prices contain the memory of the residuals */
+    clsi_noisy_kept shortest;     /* the fit of the shortest windows */
+    int prune;                    /* a last choice: prices contain the memory of the residuals */
     double *noise; /* (ny) what the shortest windows leave; longer ones leave misfit as well */
 } clsi_noisy;
 
@@ -69,8 +69,8 @@ int clsi_noisy_is_over(void *context);
  * changes. */
 cls_status clsi_noisy_fit(clsi_noisy *k, size_t rows, int last);
 cls_status clsi_noisy_settle(clsi_noisy *k, size_t rows);
-/* Without terms that only follow noise with a memory; keep, full (P + Q): room. */
-cls_status clsi_noisy_prune(clsi_noisy *k, size_t rows, unsigned char *keep, double *full);
+/* Without terms that only follow noise with a memory. */
+cls_status clsi_noisy_prune(clsi_noisy *k, size_t rows);
 
 /* ---- noisy_data.c ---- */
 
@@ -95,6 +95,11 @@ void clsi_noisy_spread_terms(clsi_noisy *k);
 void clsi_noisy_keep_forms(clsi_noisy *k);
 /* The learner's unknowns as a problem; windows stay as they are. */
 cls_status clsi_noisy_set_up(clsi_noisy *k);
+/* The fit there is, into *out, which holds one before or is empty; back to it, in the dictionary that it had: its
+ * terms, coefficients, windows and their starts. Starts from the data instead may end in another valley. */
+cls_status clsi_noisy_remember(clsi_noisy *k, clsi_noisy_kept *out);
+void clsi_noisy_forget(clsi_noisy_kept *kept);
+cls_status clsi_noisy_return(clsi_noisy *k, const clsi_noisy_kept *kept, size_t rows, int last);
 /* Information S (P + Q, P + Q) and gradient g over the dictionary, at the windows and scales of the fit; with
  * `along` the scores' variances along directions as well. */
 cls_status clsi_noisy_inform(clsi_noisy *k, double *S, double *g, clsi_along *along);
@@ -123,9 +128,7 @@ void clsi_noisy_free_dictionary(clsi_noisy *k);
 struct clsi_shape_set;
 cls_status clsi_noisy_look(clsi_noisy *k, const clsi_noisy *named, int turned,
                            struct clsi_shape_set *found, size_t *count);
-/* The fit there is, of the shortest windows; polynomials leave more of the longest ones than of those; what it looks like by them. */
-cls_status clsi_noisy_remember(clsi_noisy *k);
-void clsi_noisy_forget(clsi_noisy_short *s);
+/* Polynomials leave more of the longest windows than of the shortest ones; what the fit looks like by these. */
 int clsi_noisy_is_strained(const clsi_noisy *k);
 cls_status clsi_noisy_look_short(clsi_noisy *k, const clsi_noisy *named, int turned,
                                  struct clsi_shape_set *found, size_t *count);
@@ -137,6 +140,7 @@ typedef struct clsi_contest {
     double *sigma; /* (ny) */
     double cost;   /* of the fit that there is */
     size_t rows, window;
+    clsi_noisy_kept best;
 } clsi_contest;
 /* The sum of squares (Huber's) in units of sigma, and what the terms cost; rows: how many there were. */
 cls_status clsi_noisy_describe(clsi_noisy *k, const double *sigma, double *cost, size_t *rows);

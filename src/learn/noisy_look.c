@@ -277,39 +277,11 @@ cls_status clsi_noisy_look(clsi_noisy *k, const clsi_noisy *named, int turned,
 
 /* ---- the shortest windows ---- */
 
-cls_status clsi_noisy_remember(clsi_noisy *k) {
-    const clsi_multiple *m = k->multiple;
-    size_t n = m->n_pieces, P = k->P + k->Q;
-    clsi_noisy_short *s = &k->shortest;
-    clsi_noisy_forget(s);
-    s->piece = clsi_calloc(n + 1, sizeof *s->piece);
-    s->x = clsi_calloc(2 * n * m->nz + 1, sizeof *s->x);
-    s->full = clsi_calloc(P + m->ny + 1, sizeof *s->full);
-    s->keep = clsi_calloc(P + m->data->n + 1, 1);
-    if (!s->piece || !s->x || !s->full || !s->keep) return clsi_no_memory(k->w->error);
-    s->n = n;
-    s->P = P;
-    memcpy(s->piece, m->piece, n * sizeof *s->piece);
-    memcpy(s->x, m->x, n * m->nz * sizeof *s->x);
-    memcpy(s->x + n * m->nz, m->x_guess, n * m->nz * sizeof *s->x);
-    memcpy(s->full, k->full, P * sizeof *s->full);
-    memcpy(s->full + P, m->sigma, m->ny * sizeof *s->full);
-    memcpy(s->keep, k->keep, P);
-    memcpy(s->keep + P, m->cut, m->data->n);
-    return CLS_OK;
-}
-
-void clsi_noisy_forget(clsi_noisy_short *s) {
-    free(s->piece);
-    free(s->x);
-    free(s->full);
-    free(s->keep);
-    *s = (clsi_noisy_short){0};
-}
-
 int clsi_noisy_is_strained(const clsi_noisy *k) {
-    const clsi_noisy_short *s = &k->shortest;
-    if (!s->n || s->P != k->P + k->Q || k->multiple->n_pieces >= s->n) return 0;
+    const clsi_noisy_kept *s = &k->shortest;
+    if (!s->n || s->P != k->P + k->Q) return 0;
+    if (k->misfit) return 1; /* longer windows than these were not explained */
+    if (k->multiple->n_pieces >= s->n) return 0;
     for (size_t c = 0; c < k->data->ny; c++)
         if (k->multiple->sigma[c] > STRAINED * s->full[s->P + c]) return 1;
     return 0;
@@ -317,7 +289,7 @@ int clsi_noisy_is_strained(const clsi_noisy *k) {
 
 cls_status clsi_noisy_look_short(clsi_noisy *k, const clsi_noisy *named, int turned,
                                  clsi_shape_set *found, size_t *count) {
-    const clsi_noisy_short *s = &k->shortest;
+    const clsi_noisy_kept *s = &k->shortest;
     clsi_multiple windows = *k->multiple, *m = k->multiple;
     clsi_noisy before = *k;
     m->n_pieces = s->n;

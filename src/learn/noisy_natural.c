@@ -175,6 +175,7 @@ cls_status clsi_noisy_translate(clsi_noisy *k, const clsi_noisy *before) {
                l->field->n_parameters * sizeof *k->full);
         memcpy(k->keep + l->offset, before->keep + old->offset, l->field->n_parameters);
     }
+    memcpy(k->full + k->P, before->full + before->P, k->Q * sizeof *k->full);
     clsi_unknowns_share(k->all);
     return status;
 }
@@ -199,13 +200,7 @@ static cls_status fit_other(clsi_noisy *k, const clsi_noisy *before) {
     if (status == CLS_OK) status = clsi_noisy_take_terms(k);
     if (status == CLS_OK) status = clsi_noisy_set_up(k);
     if (status == CLS_OK) status = clsi_noisy_settle(k, k->recipe.window);
-    unsigned char *keep = clsi_calloc(k->P + 1, 1);
-    double *full = clsi_calloc(k->P + 1, sizeof *full);
-    if (status == CLS_OK)
-        status = keep && full ? clsi_noisy_prune(k, k->recipe.window, keep, full)
-                              : clsi_no_memory(k->w->error);
-    free(keep);
-    free(full);
+    if (status == CLS_OK) status = clsi_noisy_prune(k, k->recipe.window);
     return status == CLS_OK ? clsi_noisy_fit(k, k->recipe.window, 1) : status;
 }
 
@@ -222,15 +217,6 @@ static void tell(clsi_noisy *k, size_t polynomials) {
     clsi_text_append(&k->recipe.notes, "\n");
 }
 
-/* Back to the fit in the dictionary of `before`. */
-static cls_status go_back(clsi_noisy *k, clsi_noisy *before, size_t window) {
-    clsi_noisy_swap(k, before);
-    cls_status status = clsi_noisy_take_terms(k);
-    k->multiple->n_pieces = 0;
-    if (status == CLS_OK) status = clsi_noisy_set_up(k);
-    return status == CLS_OK ? clsi_noisy_fit(k, window, 1) : status;
-}
-
 /* k has been fitted in another dictionary than `before`, or could not be: the one that costs less stays. */
 static cls_status decide(clsi_noisy *k, clsi_noisy *before, cls_status fitted, clsi_contest *c,
                          int *taken) {
@@ -240,10 +226,13 @@ static cls_status decide(clsi_noisy *k, clsi_noisy *before, cls_status fitted, c
     if (status != CLS_MEMORY && status != CLS_INTERRUPTED && status != CLS_OK)
         status = CLS_OK, cost = INFINITY; /* no values, or a start outside of a domain */
     *taken = status == CLS_OK && cost < c->cost && rows >= c->rows; /* windows may be cut short */
-    if (*taken)
+    if (*taken) {
         c->cost = cost, c->rows = rows;
-    else if (status == CLS_OK)
-        status = go_back(k, before, c->window);
+        status = clsi_noisy_remember(k, &c->best);
+    } else if (status == CLS_OK) {
+        clsi_noisy_swap(k, before);
+        status = clsi_noisy_return(k, &c->best, c->window, 1);
+    }
     return status;
 }
 
@@ -292,12 +281,14 @@ cls_status clsi_noisy_prefer(clsi_noisy *k) {
     if (status == CLS_OK && any) {
         memcpy(c.sigma, k->multiple->sigma, k->data->ny * sizeof *c.sigma);
         status = clsi_noisy_describe(k, c.sigma, &c.cost, &c.rows);
+        if (status == CLS_OK) status = clsi_noisy_remember(k, &c.best);
         if (status == CLS_OK) status = clsi_noisy_room(&other, k->all->choices.halved);
         if (status == CLS_OK) status = clsi_noisy_look(k, &other, 0, found, count);
         if (status == CLS_OK && clsi_noisy_is_strained(k))
             status = clsi_noisy_look_short(k, &other, 1, first, count + parts);
         if (status == CLS_OK) status = prefer_natural(k, &other, &c);
         if (status == CLS_OK) status = prefer_shapes(k, found, count, &c, &taken);
+        taken = 0; /* by the shortest windows there may be better ones */
         if (status == CLS_OK) status = prefer_shapes(k, first, count + parts, &c, &taken);
         if (status != CLS_MEMORY && status != CLS_INTERRUPTED)
             status = CLS_OK; /* a term that is not finite at the data */
@@ -305,6 +296,7 @@ cls_status clsi_noisy_prefer(clsi_noisy *k) {
         if (status == CLS_OK && w->error) w->error->message[0] = '\0'; /* an answer, no mistake */
         clsi_noisy_free_dictionary(&other);
     }
+    clsi_noisy_forget(&c.best);
     free(found);
     free(count);
     free(c.sigma);

@@ -81,6 +81,7 @@ static cls_status make_dictionary(clsi_noisy *k, size_t n, const clsi_shaped *li
                l->field->n_parameters * sizeof *next->full);
         memcpy(next->keep + l->offset, k->keep + old->offset, l->field->n_parameters);
     }
+    memcpy(next->full + next->P, k->full + k->P, k->Q * sizeof *next->full);
     clsi_unknowns_share(next->all);
     return CLS_OK;
 }

@@ -223,6 +223,68 @@ cls_status clsi_noisy_set_up(clsi_noisy *k) {
     return status;
 }
 
+/* ---- a fit as it was ---- */
+
+cls_status clsi_noisy_remember(clsi_noisy *k, clsi_noisy_kept *out) {
+    const clsi_multiple *m = k->multiple;
+    size_t n = m->n_pieces, P = k->P + k->Q;
+    clsi_noisy_forget(out);
+    out->piece = clsi_calloc(n + 1, sizeof *out->piece);
+    out->x = clsi_calloc(2 * n * m->nz + 1, sizeof *out->x);
+    out->full = clsi_calloc(P + m->ny + 1, sizeof *out->full);
+    out->keep = clsi_calloc(P + m->data->n + 1, 1);
+    if (!out->piece || !out->x || !out->full || !out->keep) return clsi_no_memory(k->w->error);
+    out->n = n;
+    out->P = P;
+    memcpy(out->piece, m->piece, n * sizeof *out->piece);
+    memcpy(out->x, m->x, n * m->nz * sizeof *out->x);
+    memcpy(out->x + n * m->nz, m->x_guess, n * m->nz * sizeof *out->x);
+    memcpy(out->full, k->full, P * sizeof *out->full);
+    memcpy(out->full + P, m->sigma, m->ny * sizeof *out->full);
+    memcpy(out->keep, k->keep, P);
+    memcpy(out->keep + P, m->cut, m->data->n);
+    return CLS_OK;
+}
+
+void clsi_noisy_forget(clsi_noisy_kept *kept) {
+    free(kept->piece);
+    free(kept->x);
+    free(kept->full);
+    free(kept->keep);
+    *kept = (clsi_noisy_kept){0};
+}
+
+static cls_status put_windows(clsi_multiple *m, const clsi_noisy_kept *kept, cls_error *error) {
+    size_t n = kept->n;
+    clsi_piece *piece = clsi_calloc(n + 1, sizeof *piece);
+    double *x = clsi_calloc(2 * n * m->nz + 1, sizeof *x);
+    if (!piece || !x) {
+        free(piece);
+        free(x);
+        return clsi_no_memory(error);
+    }
+    memcpy(piece, kept->piece, n * sizeof *piece);
+    memcpy(x, kept->x, 2 * n * m->nz * sizeof *x);
+    free(m->piece);
+    free(m->x);
+    m->n_pieces = n;
+    m->piece = piece;
+    m->x = x;
+    m->x_guess = x + n * m->nz;
+    memcpy(m->sigma, kept->full + kept->P, m->ny * sizeof *m->sigma);
+    memcpy(m->cut, kept->keep + kept->P, m->data->n);
+    return CLS_OK;
+}
+
+cls_status clsi_noisy_return(clsi_noisy *k, const clsi_noisy_kept *kept, size_t rows, int last) {
+    memcpy(k->keep, kept->keep, kept->P);
+    memcpy(k->full, kept->full, kept->P * sizeof *k->full);
+    cls_status status = clsi_noisy_take_terms(k);
+    if (status == CLS_OK) status = clsi_noisy_set_up(k);
+    if (status == CLS_OK) status = put_windows(k->multiple, kept, k->w->error);
+    return status == CLS_OK ? clsi_noisy_fit(k, rows, last) : status;
+}
+
 /* ---- which terms ---- */
 
 /* Its programs are made once: they are larger than those of the fit. */

@@ -47,7 +47,7 @@ cls_status clsi_learner_make_positive(clsi_learner *w, const double *theta) {
         if (!value) return clsi_no_memory(w->error);
         l->field->kind->evaluate(l->field, theta + l->offset, n, u->x, value, NULL, NULL);
         for (size_t s = 0; s < n; s++) mean += fabs(value[s]) / (double)n;
-        l->floor = 1e-6 * mean + 1e-300;
+        l->floor = clsi_floor_of(mean);
         free(value);
     }
     clsi_unknowns_share(w->unknowns);

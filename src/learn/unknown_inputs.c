@@ -27,7 +27,7 @@ cls_status clsi_add_input(clsi_learned *l, cls_error *error, const char *format,
 
 /* "a; b" as the file declares it. */
 static cls_status declared_inputs(clsi_unknown *u, int raw, cls_error *error) {
-    if (raw)
+    if (raw && !u->natural) /* those are made of what is declared */
         return clsi_fail(error, CLS_USAGE,
                          "'%s': terms(...) name the variables they are made of, so that `of` says "
                          "nothing; leave it out, or take chebyshev, monomial or network",

@@ -36,6 +36,12 @@ typedef struct clsi_learned {
     double trunk;
 } clsi_learned;
 
+/* A floor far below the mean size of a part. That of one which is zero wherever there are data still has a square: without it
+ * the slope of the form would be 0/0 there. */
+static inline double clsi_floor_of(double mean) {
+    return 1e-6 * mean + 1e-150;
+}
+
 struct cls_model {
     char *name, *text; /* the system's */
     size_t n_set;

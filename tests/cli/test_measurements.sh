@@ -790,6 +790,29 @@ END
     expect_stderr 'clausius new NAME --from DATA'
 }
 
+# Drafts have `part V of x = unknown`, a friction that may be none, a velocity with a gain or no velocity at all. The law is
+# found in its own terms, and the free run is as good as the noise; a friction of zero had stopped every search.
+test_drafts_find_laws() {
+    cat >soft.clausius <<'END'
+system "a soft spring"
+coordinate x
+hamiltonian H = p.x^2/2 + 2*sqrt(0.3 + x^2)
+start x = 1, p.x = 0
+END
+    "$CLAUSIUS" simulate soft.clausius --samples 10 --seed 11 --sample "x~U(-1.8,1.8), p.x~U(-1,1)" --h 0.1 --steps 80 --scheme bdf --quiet -o all.csv || fail "no data"
+    spoil all.csv x,p.x trajectory,time 0.02 | sed '1s/p.x/vx [m\/s]/; 1s/,x,/,x [m],/' >both.csv
+    cut -d, -f1-3 both.csv >places.csv
+    for data in both places; do
+        run "$CLAUSIUS" new $data --from $data.csv
+        expect_ok
+        run "$CLAUSIUS" learn $data.clausius $data.csv --json -o $data.safetensors
+        expect_ok
+        expect_json 'd["report"]["better"] and all(c["run"] < 1.5*c["noise"] for c in d["report"]["channels"])'
+        expect_json '"V terms(sqrt(x^2 + 0.3" in d["report"]["notes"]'
+        expect_json 'd["report"]["functions"][0]["at"][0] < -1.7 and d["report"]["functions"][0]["at"][-1] > 1.7' # the data's range
+    done
+}
+
 # One value in twenty is nonsense: the scores are of the others, and the linear model begins with what there is.
 test_values_that_stand_alone_are_not_scored() {
     cat >well.clausius <<'END'
