@@ -173,8 +173,10 @@ static const char *data_path(const learning *l, size_t i) {
 }
 
 /* Files beyond this together are read in blocks: some hundred thousand rows of a few columns. Numbers are
- * shorter in files of arrays than in text. */
+ * shorter in files of arrays than in text. Of systems with more states than WIDE a few hundred rows are that long, and
+ * are read as a whole. */
 static const double LARGE = 64e6, ARRAYS = 2.5;
+enum { WIDE = 300 };
 
 static double weight_of(const char *path) {
     static const char *const endings[] = {".npz", ".npy", ".h5", ".hdf5"};
@@ -192,7 +194,7 @@ static int is_large(const learning *l) {
         if (stat(l->a->words[i], &st) != 0 || !S_ISREG(st.st_mode)) return 0; /* a pipe, say */
         bytes += weight_of(l->a->words[i]) * (double)st.st_size;
     }
-    return bytes > LARGE;
+    return bytes > LARGE && cls_system_state_count(l->motion.system) <= WIDE;
 }
 
 static cls_status read_data(learning *l, cls_error *error) {

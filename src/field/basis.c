@@ -262,6 +262,9 @@ static void rows(const clsi_field *f, const double *theta, size_t n, const doubl
     const basis *basis_ = of(f);
     table t;
     for (size_t s = 0; s < n; s++) {
+        int any = a && a[s] != 0;
+        for (size_t i = 0; i < f->d && b && !any; i++) any = b[s * f->d + i] != 0;
+        if (!any) continue; /* the ends of a window, of which only the states are asked for */
         fill_table(f, x + s * f->d, &t);
         for (size_t k = 0; k < basis_->n; k++)
             out[s * stride + k] +=

@@ -110,8 +110,10 @@ static cls_status add_curve(const curve *c, int relative, size_t k, const double
     out->n = PLACES;
     out->value = out->at + PLACES;
     out->error = out->value + PLACES;
-    double low = fmax(l->low[k], l->center[k] - l->half[k]);
-    double high = fmin(l->high[k], l->center[k] + l->half[k]);
+    int scaled = l->center[k] != 0 || l->half[k] != 1; /* then -1 to 1 are the data */
+    double low = scaled ? fmax(l->low[k], l->center[k] - l->half[k]) : l->low[k];
+    double high = scaled ? fmin(l->high[k], l->center[k] + l->half[k]) : l->high[k];
+    if (!(low <= high)) low = high = l->center[k]; /* no range is known */
     memcpy(x, middle, l->d * sizeof *x);
     out->middle = l->center[k] + l->half[k] * middle[k];
     double *from = slope + n, base = out->relative ? formed(l, value_at(c, x, from)) : 0;

@@ -88,7 +88,7 @@ static cls_status batch_allocate(const clsi_residual *r, clsi_batch *b) {
     const clsi_unknowns *us = r->unknowns;
     size_t K = us->n_symbols, Q = r->n_quantities, d = CLSI_FIELD_MAX_INPUTS;
     size_t more = r->heat ? r->m : 0;
-    size_t inputs = (r->points->nz + 1 + K + more + Q) * POINTS;
+    size_t inputs = (clsi_point_rows(r->points) + 1 + K + more + Q) * POINTS;
     size_t slopes = r->slope_start[Q], outputs = (Q + (slopes > K ? slopes : K)) * POINTS;
     size_t scratch = 0, passes = 0, programs = 0;
     size_t weights = 2 * POINTS * r->points->width;
@@ -154,7 +154,12 @@ static void weigh_window(clsi_batch *b, size_t w) {
     double *momenta = clsi_batch_weights(b, w, 0), *rest = clsi_batch_weights(b, w, 1),
            t[CLSI_MOST_WIDTH];
     for (size_t k = 0; k < n; k++) t[k] = p->time[b->point[b->slot[w][k]]];
-    if (p->rule.composite) {
+    if (p->rule.between) {
+        size_t at[CLSI_MOST_WIDTH];
+        for (size_t k = 0; k < n; k++) at[k] = b->point[b->slot[w][k]];
+        clsi_node_weights(p, at, momenta);
+        memcpy(rest, momenta, n * sizeof *rest);
+    } else if (p->rule.composite) {
         clsi_window_weights(n, p->panel, t, momenta);
         for (size_t k = 0; k < n; k++) rest[k] = momenta[k];
     } else { /* three points */
@@ -198,7 +203,7 @@ const double *clsi_batch_inputs(const clsi_batch *b, const clsi_unknown *u) {
 static void fill_field(clsi_batch *b, size_t k) {
     const clsi_unknown *u = &b->r->unknowns->list[k];
     const clsi_learned *l = &u->learned;
-    double *row = b->in + (b->r->points->nz + 1 + u->symbol) * POINTS;
+    double *row = b->in + (clsi_point_rows(b->r->points) + 1 + u->symbol) * POINTS;
     double *slope = b->r->sloped[k] ? b->slope : NULL;
     if (!b->theta) {
         memset(row, 0, (1 + l->d) * POINTS * sizeof *row);
@@ -227,9 +232,10 @@ static void take_row(const clsi_batch *b, const double *from, double *row) {
 static void fill(clsi_batch *b) {
     const clsi_points *p = b->r->points;
     b->row = in_a_row(b);
-    for (size_t k = 0; k < p->nz; k++) take_row(b, p->z + k * p->n, b->in + k * POINTS);
-    take_row(b, p->time, b->in + p->nz * POINTS);
-    double *heat = b->in + (p->nz + 1 + b->r->unknowns->n_symbols) * POINTS;
+    size_t rows = clsi_point_rows(p);
+    for (size_t k = 0; k < rows; k++) take_row(b, p->z + k * p->n, b->in + k * POINTS);
+    take_row(b, p->time, b->in + rows * POINTS);
+    double *heat = b->in + (rows + 1 + b->r->unknowns->n_symbols) * POINTS;
     for (size_t i = 0; b->r->heat && i < b->r->m; i++)
         take_row(b, b->r->heat + i * p->n, heat + i * POINTS);
     for (size_t k = 0; k < b->r->unknowns->n; k++) fill_field(b, k);

@@ -24,9 +24,10 @@ typedef struct clsi_batch {
     size_t most;     /* points: as many as all fields with blocks take */
     int row;         /* the points follow each other in the data */
     double *weights; /* (POINTS, 2, width) of the rates, by window: for momenta, for the others */
-    double *in;  /* (nz + 1 + K [+ m] + Q, POINTS): states, time, symbols, S' where temperatures are
+    double *
+        in; /* (nz + nu + 1 + K [+ m] + Q, POINTS): states, inputs, time, symbols, S' where temperatures are
                       * hidden, coefficients */
-    double *out; /* (Q [+ the slopes], POINTS); the adjoint: (K, POINTS) */
+    double *out;               /* (Q [+ the slopes], POINTS); the adjoint: (K, POINTS) */
     double *value, *slope, *x; /* of one field: (POINTS), (POINTS, d), (POINTS, d) */
     double *scratch;
     double *work[CLSI_BATCH_PROGRAMS];

@@ -205,7 +205,8 @@ static void rows_of_shard(void *block, size_t first, const size_t *list, size_t 
 /* Where the adjoint program reads dLoss/d quantities of the points, zero. */
 static double *coefficients_of_quantities(clsi_batch *b) {
     size_t more = b->r->heat ? b->r->m : 0;
-    double *c = b->in + (b->r->points->nz + 1 + b->r->unknowns->n_symbols + more) * POINTS;
+    double *c =
+        b->in + (clsi_point_rows(b->r->points) + 1 + b->r->unknowns->n_symbols + more) * POINTS;
     memset(c, 0, b->r->n_quantities * POINTS * sizeof *c);
     return c;
 }

@@ -225,8 +225,12 @@ int clsi_points_uneven(const clsi_points *p) {
 /* ---- windows ---- */
 
 void clsi_window_points(const clsi_points *p, size_t w, size_t at[CLSI_MOST_WIDTH]) {
-    size_t i = p->window[w];
-    for (size_t k = 0; k < p->width; k++) at[k] = i + k;
+    size_t i = p->window[w], last = p->width - 1;
+    for (size_t k = 0; k < p->width; k++)
+        at[k] = !p->rule.between ? i + k
+                : k == 0         ? i
+                : k < last       ? p->n_data + 2 * i + k - 1
+                                 : i + last / 2;
     if (!p->rule.means) return;
     at[1] = p->n_data + i;
     at[2] = i + 1;
@@ -274,7 +278,11 @@ typedef struct group {
 
 /* Neighbours that a window needs. */
 static size_t points_of(const clsi_points *p) {
-    return p->rule.composite ? p->width : p->rule.neighbours;
+    return p->rule.between ? p->width / 2 : p->rule.composite ? p->width : p->rule.neighbours;
+}
+
+int clsi_points_long(const clsi_points *p) {
+    return p->rule.between ? p->width > 4 : p->width > p->panel;
 }
 
 /* Runs of points of one trajectory with increasing time. */
@@ -359,10 +367,11 @@ static size_t wanted_intervals(const clsi_points *p) {
     return most < LONG ? (size_t)most / 2 * 2 : LONG;
 }
 
-static size_t windows_of(size_t n_groups, const group *groups, size_t intervals) {
+static size_t windows_of(const clsi_points *p, size_t n_groups, const group *groups,
+                         size_t intervals) {
     size_t n = 0;
-    for (size_t g = 0; g < n_groups; g++) { /* a group counts windows of two intervals */
-        size_t all = groups[g].end - groups[g].begin + 2;
+    for (size_t g = 0; g < n_groups; g++) { /* a group counts the shortest windows */
+        size_t all = groups[g].end - groups[g].begin + points_of(p) - 1;
         n += all > intervals ? all - intervals : 0;
     }
     return n;
@@ -396,7 +405,7 @@ static size_t choose_panel(const clsi_points *p, size_t shortest, size_t n_group
     double least = quadrature_error(p, 3);
     if (!(least > VISIBLE)) return best;
     for (size_t panel = 5; panel <= CLSI_MOST_PANEL; panel += 2) {
-        if (shortest < 2 * panel || windows_of(n_groups, groups, panel - 1) < ENOUGH) break;
+        if (shortest < 2 * panel || windows_of(p, n_groups, groups, panel - 1) < ENOUGH) break;
         double error = quadrature_error(p, panel);
         if (!(error < BETTER * least)) break;
         best = panel;
@@ -408,23 +417,27 @@ static size_t choose_panel(const clsi_points *p, size_t shortest, size_t n_group
 /* width from the intervals asked for, or from the noise; no longer than the shortest trajectory. */
 static cls_status choose_width(clsi_points *p, size_t window, size_t n_groups, const group *groups,
                                cls_error *error) {
-    if (!p->rule.composite || window == 1 || window == 2) return CLS_OK;
+    if (!(p->rule.composite || p->rule.between) || window == 1 || window == 2) return CLS_OK;
     size_t shortest = SIZE_MAX, intervals = window;
     p->trained = clsi_calloc(2 * n_groups + 1, sizeof *p->trained);
     if (!p->trained) return clsi_no_memory(error);
     for (size_t g = 0; g < n_groups; g++) {
         p->trained[2 * g] = groups[g].begin;
-        p->trained[2 * g + 1] = groups[g].end + 2;
-        size_t n = groups[g].end + 1 - groups[g].begin;
+        p->trained[2 * g + 1] = groups[g].end + points_of(p) - 1;
+        size_t n = p->trained[2 * g + 1] - 1 - groups[g].begin;
         if (n < shortest) shortest = n;
     }
     p->n_trained = n_groups;
     if (!window) intervals = wanted_intervals(p);
+    if (!window && p->rule.between && intervals == 2) intervals = 1; /* no noise */
     if (intervals > shortest) intervals = shortest;
-    while (!window && intervals > 2 && windows_of(n_groups, groups, intervals) < ENOUGH)
+    while (!window && intervals > 2 && windows_of(p, n_groups, groups, intervals) < ENOUGH)
         intervals--;
     if (intervals > CLSI_MOST_WIDTH - 1) intervals = CLSI_MOST_WIDTH - 1;
-    if (intervals >= 4)
+    if (p->rule.between && intervals > CLSI_MOST_WIDTH / 2 - 1) intervals = CLSI_MOST_WIDTH / 2 - 1;
+    if (p->rule.between)
+        p->width = 2 * intervals + 2;
+    else if (intervals >= 4)
         p->width = intervals / 2 * 2 + 1;
     else if (!window && p->rule.smooth)
         p->width = p->panel = choose_panel(p, shortest, n_groups, groups);
@@ -445,7 +458,7 @@ static cls_status make_windows(clsi_points *p, const double *trajectory, const s
     }
     size_t n_groups = find_groups(p, trajectory, table, joined, groups);
     cls_status status = choose_width(p, window, n_groups, groups, error);
-    if (status == CLS_OK && p->width > 3)
+    if (status == CLS_OK && p->width > 3) /* longer */
         n_groups = find_groups(p, trajectory, table, joined, groups);
     n_groups = hold(groups, n_groups, validate, points_of(p));
     size_t held;
@@ -494,9 +507,12 @@ static cls_status create(const cls_system *s, size_t n_tables, const cls_table *
     p->width = width;
     p->panel = panel;
     for (size_t i = 0; i < n_tables; i++) p->n_data += cls_table_rows(tables[i]);
-    p->n = !rule->means || !p->n_data ? p->n_data : 2 * p->n_data - 1;
+    p->nu = rule->between ? s->nu : 0;
+    p->n = !p->n_data || !(rule->means || rule->between) ? p->n_data
+           : rule->means                                 ? 2 * p->n_data - 1
+                                                         : 3 * p->n_data - 2;
     p->time = clsi_calloc(p->n, sizeof *p->time);
-    p->z = clsi_calloc(p->n * p->nz, sizeof *p->z);
+    p->z = clsi_calloc(p->n * clsi_point_rows(p), sizeof *p->z);
     p->observed = clsi_calloc(p->nz, 1);
     double *trajectory = clsi_calloc(p->n_data, sizeof *trajectory);
     size_t *table = clsi_calloc(p->n_data, sizeof *table), at = 0;
@@ -516,6 +532,8 @@ static cls_status create(const cls_system *s, size_t n_tables, const cls_table *
         status = make_windows(p, trajectory, table, joined, validate, max_windows, window, error);
     if (status == CLS_OK && rule->positions) p->noise = noise_of_forces(p);
     if (status == CLS_OK && rule->positions) status = clsi_points_expand(p, p->nz, joined, error);
+    if (status == CLS_OK && rule->between)
+        status = clsi_points_between(s, n_tables, tables, names, joined, p, error);
     free(trajectory);
     free(table);
     free(joined);
@@ -531,8 +549,8 @@ cls_status clsi_points_create_wide(const cls_system *s, size_t n_tables,
                                    const clsi_rule *rule, double validate, uint64_t max_windows,
                                    size_t window, int partial, clsi_points **out,
                                    cls_error *error) {
-    return create(s, n_tables, tables, names, rule, validate, max_windows, window, 3, 3, partial,
-                  out, error);
+    return create(s, n_tables, tables, names, rule, validate, max_windows, window,
+                  rule->between ? 4 : 3, 3, partial, out, error);
 }
 
 /* A window of two intervals leaves the width as it is. */

@@ -85,10 +85,10 @@ static cls_status begin(clsi_learner *w, size_t *halved) {
 
 static int is_too_large(const clsi_learner *w) {
     const cls_learn_info *f = w->info;
-    int is_noisy =
-        w->points->width > w->points->panel; /* or the windows were not longer (data.c) */
+    int is_noisy = clsi_points_long(w->points); /* or the windows were not longer (data.c) */
     int late = w->o->time_limit > 0 && clsi_now() - w->started > w->o->time_limit;
     if (w->o->time_limit > 0) late = clsi_learner_tell_all(w, late) > 0;
+    if (w->points->smoothed) return 0; /* terms are chosen one by one (thin.c) */
     return w->unknowns->chosen && is_solved_at_once(w) && f->validation_samples && !late &&
            (f->loss_validation > ABOVE * f->loss_final || is_noisy);
 }

@@ -17,24 +17,30 @@
 
 enum { STEPS = 40, ROUNDS = 4, BLOCK = 256, ENOUGH = 1500 }; /* windows that are looked at */
 
-int clsi_is_exchange(const clsi_residual *r, size_t k) {
-    const clsi_unknown *u = &r->unknowns->list[k];
+void clsi_find_exchange(clsi_residual *r) {
     const cls_system *s = r->unknowns->s;
-    if (u->kind != CLSI_PART_HEAT && u->kind != CLSI_PART_COUPLING) return 0;
+    for (size_t k = 0; k < r->unknowns->n; k++) {
+        clsi_part_kind kind = r->unknowns->list[k].kind;
+        r->exchange[k] = kind == CLSI_PART_HEAT || kind == CLSI_PART_COUPLING;
+    }
     for (size_t e = 0; e < r->n_equations; e++) {
         int balance = r->step ? clsi_step_rows_state(r->step, e) >= s->nq + s->n
                               : e >= r->n && e < r->n + r->m;
-        if (r->contains[e * r->unknowns->n + k] && !balance) return 0;
+        for (size_t i = r->parts_start[e]; i < r->parts_start[e + 1] && !balance; i++)
+            r->exchange[r->parts[i]] = 0;
     }
-    return 1;
+}
+
+int clsi_is_exchange(const clsi_residual *r, size_t k) {
+    return r->exchange[k];
 }
 
 int clsi_exchange_of(const clsi_residual *r, size_t e) {
     int found = -1;
-    for (size_t k = 0; k < r->unknowns->n; k++) {
-        if (!r->contains[e * r->unknowns->n + k] || !clsi_is_exchange(r, k)) continue;
+    for (size_t i = r->parts_start[e]; i < r->parts_start[e + 1]; i++) {
+        if (!clsi_is_exchange(r, r->parts[i])) continue;
         if (found >= 0) return -1;
-        found = (int)k;
+        found = (int)r->parts[i];
     }
     return found;
 }
@@ -218,7 +224,7 @@ static cls_status begin(const fit *f, double *theta) {
         if (status == CLS_OK)
             status = clsi_residual_rows(r, theta, 0, n * E, NULL, rows + n * E, NULL);
         for (size_t i = 0; i < n * E && status == CLS_OK; i++) {
-            if (!r->contains[(i % E) * r->unknowns->n + k]) continue;
+            if (!clsi_contains(r, i % E, k)) continue;
             flow += rows[i] * rows[i];
             drop += (rows[n * E + i] - rows[i]) * (rows[n * E + i] - rows[i]);
         }

@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "base/misuse.h"
 #include "base/options.h"
+#include "learn/local.h"
 #include "learn/measured.h"
 #include <clausius/identify.h>
 #include <math.h>
@@ -27,9 +28,12 @@ static int has_network(const cls_system *s, const cls_learn_options *o) {
     return network;
 }
 
-/* A solve sees each window once. Iterations see them often, and networks have few parameters. */
+/* A solve sees each window once. Iterations see them often, and networks have few parameters. Of many equations
+ * fewer windows have as many rows; errors of functions want some all the same. */
 static uint64_t usual_windows(const cls_system *s, const cls_learn_options *o) {
-    return has_network(s, o) ? 5000 : 20000;
+    enum { MOST_ROWS = 2000000, FEWEST = 60 };
+    uint64_t usual = has_network(s, o) ? 5000 : 20000, rows = MOST_ROWS / (s->form->nz + 1);
+    return rows < FEWEST ? FEWEST : rows < usual ? rows : usual;
 }
 
 /* ---- everything in order ---- */
@@ -166,6 +170,27 @@ static int is_lacking(const clsi_learner *w, size_t n_tables, const cls_table *c
     return !only || clsi_has_heat_column(s, n_tables, tables);
 }
 
+/* Rows of the residual, which know their neighbours in space only, in the place of windows, with inputs at nodes between
+ * the rows (nodes.c). */
+static int is_local(const clsi_learner *w, size_t n_tables, const cls_table *const *tables,
+                    const clsi_stream *stream) {
+    const cls_system *s = w->system;
+    int asked = w->o->loss && strcmp(w->o->loss, "residual") == 0;
+    if (!s->nu || w->open || stream || s->has_operator || s->has_entropy) return 0;
+    if (s->formalism == CLS_LAGRANGIAN || clsi_lacks_states(s, n_tables, tables)) return 0;
+    return asked || (!w->o->loss && !w->o->scheme && s->form->nz >= CLSI_LARGE);
+}
+
+/* Noisy rows of many states: the same rows of the residual, of smoothed states. */
+static int is_local_noise(const clsi_learner *w, const clsi_stream *stream) {
+    const cls_system *s = w->system;
+    const clsi_points *p = w->points;
+    if (w->o->loss || w->open || stream || s->formalism == CLS_LAGRANGIAN || p->intervals) return 0;
+    for (size_t k = 0; k < p->nz; k++)
+        if (!p->observed[k]) return 0;
+    return p->nz >= CLSI_LARGE;
+}
+
 /* How much of the rollout is the error of steps as long as the data are apart. Where rows are steps of a
  * scheme, or positions are all there is, steps cannot be split. */
 static void split_steps(clsi_learner *w, const cls_system *s) {
@@ -184,10 +209,10 @@ static void split_steps(clsi_learner *w, const cls_system *s) {
 }
 
 /* The rule of the residual and its points. only: positions are all there is; lacking: states that no column
- * says are found by simulations. */
+ * says are found by simulations; local: rates between the rows. */
 static cls_status take_points(clsi_learner *w, size_t n_tables, const cls_table *const *tables,
-                              const char *const *names, int only, int lacking, clsi_rule *rule,
-                              char **said) {
+                              const char *const *names, int only, int lacking, int local,
+                              clsi_rule *rule, char **said) {
     const cls_system *system = w->system;
     const cls_learn_options *o = w->o;
     /* shooting simulates all states with its scheme, and guesses those that are not there: its
@@ -195,6 +220,7 @@ static cls_status take_points(clsi_learner *w, size_t n_tables, const cls_table 
     int shooting = lacking || clsi_is_loss(w, "shooting");
     cls_status status = clsi_rule_find(system, shooting ? NULL : o->scheme, only, rule, w->error);
     if (status != CLS_OK) return status;
+    if (local) *rule = clsi_rule_gauss, rule->hold = o->hold;
     int positions = rule->positions != NULL;
     if (positions && system->has_operator)
         return clsi_fail(w->error, CLS_USAGE,
@@ -212,7 +238,7 @@ static cls_status take_points(clsi_learner *w, size_t n_tables, const cls_table 
         !clsi_is_loss(w, "multiple-shooting") && !clsi_is_loss(w, "shooting"))
         status = clsi_fail(w->error, CLS_USAGE,
                            "the loss %s needs all states as columns of the data", o->loss);
-    if (status == CLS_OK && !positions && !lacking)
+    if (status == CLS_OK && !positions && !lacking && !local)
         status = clsi_learner_scheme(w, n_tables, tables, names, rule, said);
     rule->smooth = rule->composite && !shooting && !has_network(system, o);
     if (status == CLS_OK)
@@ -230,20 +256,30 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
     int only =
         !clsi_is_loss(w, "shooting") && system->n && clsi_only_positions(system, n_tables, tables);
     /* the residual needs all states, or positions alone; of anything else hidden states are found */
-    int recorded = clsi_learner_is_recorded(w);
+    int local = is_local(w, n_tables, tables, stream);
+    int recorded = !local && clsi_learner_is_recorded(w);
     int lacking = recorded || is_lacking(w, n_tables, tables, only);
     cls_status status = check_loss(w);
     if (status == CLS_OK && recorded) status = check_recorded(w);
     if (status != CLS_OK) return status;
     char *said = NULL;
-    status = take_points(w, n_tables, tables, names, only && !lacking, lacking, &rule, &said);
-    if (status == CLS_OK && !lacking && !stream && clsi_learner_has_noisy_positions(w)) {
+    status =
+        take_points(w, n_tables, tables, names, only && !lacking, lacking, local, &rule, &said);
+    if (status == CLS_OK && !lacking && !local && !stream && clsi_learner_has_noisy_positions(w)) {
         clsi_points_free(&w->points);
         lacking = 1;
-        status = take_points(w, n_tables, tables, names, 0, lacking, &rule, &said);
+        status = take_points(w, n_tables, tables, names, 0, lacking, 0, &rule, &said);
     }
     /* rows that a scheme made to the last digit are not noisy, however far apart they are */
     int noisy = status == CLS_OK && !said && (recorded || clsi_learner_is_noisy(w)), tried = noisy;
+    if (noisy && !recorded && is_local_noise(w, stream)) {
+        noisy = tried = 0;
+        rule = clsi_rule_gauss;
+        clsi_points_free(&w->points);
+        status = clsi_points_create_wide(system, n_tables, tables, names, &rule, o->validate,
+                                         o->max_windows ? o->max_windows : usual_windows(system, o),
+                                         0, 0, &w->points, w->error);
+    }
     if (noisy) status = clsi_learner_fit_noisy(w, n_tables, tables, names, &noisy);
     if (tried && status == CLS_NUMERIC && !lacking &&
         !w->o->loss) { /* then what the residual finds is all there is */
@@ -263,6 +299,7 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
         status = hold_back(w, n_tables, tables, names, &rule,
                            lacking || clsi_is_loss(w, "shooting"), &held);
     if (status == CLS_OK && !noisy) status = clsi_learner_choose(w);
+    if (status == CLS_OK && !noisy) status = clsi_learner_thin(w);
     if (status == CLS_OK && !noisy && stream) status = solve_stream(w, stream);
     if (stream) {
         n_tables = stream->n_files;

@@ -28,12 +28,15 @@ typedef struct clsi_rule {
     int composite;     /* windows may be longer, where there is noise */
     int smooth;        /* or have one polynomial of higher order, where rows are far apart */
     int means;         /* the means of two neighbouring states are points too */
+    int between;       /* rates are taken at nodes between rows (nodes.c), with inputs */
+    int sloped;        /* and states have derivatives there */
+    const char *hold;  /* of these, as cls_learn_options has it */
     int split;         /* momenta by the rate at the end, the others by that at the beginning */
     const clsi_interval_rule *positions; /* NULL: of whole states */
     const struct clsi_scheme *scheme;    /* rows are the step of a scheme; NULL: weighted rates */
 } clsi_rule;
 
-extern const clsi_rule clsi_rule_quadrature, clsi_rule_midpoint, clsi_rule_vnots;
+extern const clsi_rule clsi_rule_quadrature, clsi_rule_midpoint, clsi_rule_vnots, clsi_rule_gauss;
 extern const clsi_rule clsi_rule_weak, clsi_rule_pairs, clsi_rule_leapfrog, clsi_rule_euler;
 clsi_rule clsi_rule_of_scheme(const struct clsi_scheme *scheme);
 /* The rule that --scheme NAME (NULL: the default) means for these data, or why there is none. */
@@ -44,10 +47,13 @@ cls_status clsi_rule_find(const cls_system *s, const char *name, int only_positi
 
 typedef struct clsi_points {
     clsi_rule rule;
-    size_t n, nz; /* all points; for two neighbours the means follow the data */
+    size_t n, nz; /* all points; means of two neighbours, or nodes between them, follow the data */
+    size_t nu;    /* inputs, where the rule has nodes */
+    size_t smoothed;  /* rows of the longest cubics in the place of noisy rows; 0: as measured */
+    double row_noise; /* of the rows as measured over the spread, at most, where there are nodes */
     size_t n_data;
     double *time; /* (n) */
-    double *z;    /* (nz, n): state k of point i is z[k*n + i] */
+    double *z;    /* (nz + nu, n): state k of point i is z[k*n + i]; inputs follow */
     double *rate; /* (nz, n): derivatives where the data have all of them (d.NAME); else NULL */
     unsigned char *observed; /* (nz): 0 for states that the data do not have (z is a guess) */
     size_t width;            /* points of a window: 3, or more of them for composite quadrature */
@@ -61,6 +67,22 @@ typedef struct clsi_points {
     size_t n_trained, *trained;       /* the same for those to learn from */
     double noise; /* positions only: the largest share of noise in their second differences */
 } clsi_points;
+
+/* ---- nodes.c: rates between rows ---- */
+
+/* Two nodes in every interval, with states and inputs. joined[i]: row i + 1 follows row i. */
+cls_status clsi_points_between(const cls_system *s, size_t n_tables, const cls_table *const *tables,
+                               const char *const *names, const unsigned char *joined,
+                               clsi_points *p, cls_error *error);
+/* The weights (width) of a window with these points. */
+void clsi_node_weights(const clsi_points *p, const size_t *at, double *w);
+/* Says that rows were smoothed, and what that means. */
+struct clsi_text;
+void clsi_tell_smoothed(const clsi_points *p, struct clsi_text *t);
+/* States, then inputs: rows of z. */
+static inline size_t clsi_point_rows(const clsi_points *p) {
+    return p->nz + p->nu;
+}
 
 /* ---- positions.c: what is measured are positions, from interval to interval ---- */
 
@@ -110,6 +132,8 @@ double clsi_points_spread(const clsi_points *p, size_t k);
  * trajectories) that a smooth motion does not have: what is left is noise, and a little of the
  * motion's own sixth derivative. 0 when no trajectory has three points. */
 double clsi_points_noise(const clsi_points *p, size_t k);
+/* Are windows longer than a motion without noise asks for? */
+int clsi_points_long(const clsi_points *p);
 /* Are rows so far apart, and so unevenly, that a quadrature over them is poor? */
 int clsi_points_uneven(const clsi_points *p);
 /* Weights w with integral over [t_0, t_n-1] of g = sum w_k g_k, by parabolas through three points
@@ -327,9 +351,9 @@ typedef struct clsi_residual {
     struct clsi_step_rows *step; /* rows are the step of a scheme; NULL: weighted rates */
     int hidden;   /* a temperature follows from an unknown energy, and all fields are linear: */
     double *heat; /* then entropies have balances of heat (balances.c), with S' (m, points) */
-    unsigned char *contains;   /* (n_equations, unknowns): which parts an equation contains, */
-    size_t *parts_start;       /* (n_equations + 1) and the same as lists for weighted rates, */
-    uint32_t *parts;           /* ascending */
+    size_t *parts_start;       /* (n_equations + 1) where the list of an equation begins in */
+    uint32_t *parts;           /* the parts that equations contain, ascending */
+    unsigned char *exchange;   /* (unknowns): coefficients that move heat and nothing else */
     double *weight;            /* (n_equations, windows) */
     unsigned char *sloped;     /* (unknowns): derivatives of the field occur, not only its value, */
     unsigned char *valued;     /* and this one occurs as well */
@@ -355,6 +379,20 @@ void clsi_zero_parts(const clsi_unknowns *us, cls_node *zero);
 /* From y and the inputs: affine, homogeneous, the programs. */
 cls_status clsi_residual_compile(clsi_residual *r, size_t n_inputs, const cls_node *inputs,
                                  const cls_node *y, cls_error *error);
+
+/* Does equation e contain part k? */
+static inline int clsi_contains(const clsi_residual *r, size_t e, size_t k) {
+    size_t low = r->parts_start[e], high = r->parts_start[e + 1];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->parts[middle] == k) return 1;
+        if (r->parts[middle] < k)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return 0;
+}
 
 /* The first derivative of quantity q in a symbol of u, at [Q + that] of what `slopes` makes; *end: the
  * first that is in another's. */

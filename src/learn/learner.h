@@ -161,8 +161,22 @@ cls_status clsi_learner_bands(clsi_learner *w, size_t n, const double *covarianc
 
 /* ---- residual_doubt.c ---- */
 
+/* What rows of the residual say about its coefficients (P), by blocks of neighbouring windows. */
+enum { CLSI_SCORES_BLOCKS = 24, CLSI_SCORES_MOST = 160 };
+typedef struct clsi_scores {
+    double *S, *g;  /* (P, P) J^T J; (BLOCKS, P) J^T r of each block; zero before */
+    double squares; /* of the residuals, */
+    size_t rows, windows;
+} clsi_scores;
+cls_status clsi_learner_scores(clsi_learner *w, clsi_scores *s);
+
 /* The report of a fit of the residual: why it was taken, how sure the functions are. */
 cls_status clsi_learner_report_residual(clsi_learner *w, cls_learn_report **out);
+
+/* ---- thin.c ---- */
+
+/* Fewer terms, where rows were noisy and smoothed. */
+cls_status clsi_learner_thin(clsi_learner *w);
 
 /* ---- held.c: rows kept back from a fit of the residual ---- */
 
@@ -197,6 +211,8 @@ cls_status clsi_solve_exchange(clsi_learner *w, const unsigned char *equation,
                                const unsigned char *column, double *theta);
 /* The only part that exchanges heat in equation e, or -1: none, or several. */
 int clsi_exchange_of(const clsi_residual *r, size_t e);
+/* Which parts are such; from the lists of parts. */
+void clsi_find_exchange(clsi_residual *r);
 /* A coefficient that moves heat and nothing else. */
 int clsi_is_exchange(const clsi_residual *r, size_t k);
 /* The value of part k at the middle of window w. */

@@ -7,6 +7,7 @@
  * fitted beside the plain one, and the one whose usual error in validation is the least is taken and
  * said. Inputs that vary by less than RANGE are left: there a logarithm is a straight line. */
 #include "base/base.h"
+#include "expr/graph.h"
 #include "learn/learner.h"
 #include <math.h>
 #include <stdlib.h>
@@ -29,15 +30,17 @@ static int is_length(const cls_system *s, cls_node x) {
     return 1;
 }
 
-static cls_status range_of(const cls_system *s, const clsi_points *p, const cls_node *z, cls_node x,
-                           double *low, double *high, cls_error *error) {
+/* Of n formulas together. */
+static cls_status range_of(const cls_system *s, const clsi_points *p, const cls_node *z, size_t n,
+                           const cls_node *x, double *low, double *high, cls_error *error) {
     cls_program *program = NULL;
-    double *raw = clsi_calloc(p->n, sizeof *raw);
+    double *raw = clsi_calloc(n * p->n, sizeof *raw);
     cls_status status = raw ? CLS_OK : clsi_no_memory(error);
-    if (status == CLS_OK) status = cls_program_create(s->g, p->nz, z, 1, &x, &program, error);
+    if (status == CLS_OK)
+        status = cls_program_create(s->g, clsi_point_rows(p), z, n, x, &program, error);
     if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
     *low = INFINITY, *high = -INFINITY;
-    for (size_t i = 0; i < p->n && status == CLS_OK; i++) {
+    for (size_t i = 0; i < n * p->n && status == CLS_OK; i++) {
         *low = fmin(*low, raw[i]);
         *high = fmax(*high, raw[i]);
     }
@@ -46,27 +49,38 @@ static cls_status range_of(const cls_system *s, const clsi_points *p, const cls_
     return status;
 }
 
+/* Is none of these an entropy, something that moves, or the time, nor a temperature? One walk for all. */
+static cls_status are_lengths(const cls_system *s, size_t n, const cls_node *x, int *lengths,
+                              cls_error *error) {
+    const cls_node *lists[] = {s->S, s->v, s->p, &s->t, s->T};
+    const size_t counts[] = {s->m, s->n, s->n, 1, s->m};
+    clsi_cone cone;
+    if (!clsi_cone_create(s->g, n, x, &cone)) return clsi_no_memory(error);
+    *lengths = 1;
+    for (int k = 0; k < 5; k++)
+        for (size_t i = 0; i < counts[k]; i++) *lengths &= !clsi_cone_at(&cone, lists[k][i]);
+    clsi_cone_free(&cone);
+    return CLS_OK;
+}
+
 /* Input i of a function over all places where it is used; -INFINITY where it contains what is no length. */
 static cls_status range_at_places(const clsi_unknowns *us, const clsi_unknown *u,
                                   const clsi_points *p, const cls_node *z, size_t i, double *low,
                                   double *high, cls_error *error) {
     size_t first = (size_t)(u - us->list), end = clsi_group_end(us, first);
-    cls_status status = CLS_OK;
-    *low = INFINITY, *high = -INFINITY;
+    cls_node *x = clsi_calloc(end - first, sizeof *x);
+    cls_status status = x ? CLS_OK : clsi_no_memory(error);
+    int lengths = 0;
+    *low = -INFINITY, *high = INFINITY;
     for (size_t k = first; k < end && status == CLS_OK; k++) {
-        cls_node x;
-        double l, h;
         clsi_learned one = {.use = us->list[k].learned.use, .d = 1, .half = {1}};
         one.input[0] = u->learned.input[i];
-        status = clsi_learned_inputs(&one, us->s, &x);
-        if (status == CLS_OK &&
-            (!is_length(us->s, x) || cls_depends(us->s->g, x, us->s->m, us->s->T))) {
-            *low = -INFINITY;
-            return CLS_OK;
-        }
-        if (status == CLS_OK) status = range_of(us->s, p, z, x, &l, &h, error);
-        if (status == CLS_OK) *low = fmin(*low, l), *high = fmax(*high, h);
+        status = clsi_learned_inputs(&one, us->s, x + (k - first));
     }
+    if (status == CLS_OK) status = are_lengths(us->s, end - first, x, &lengths, error);
+    if (status == CLS_OK && lengths)
+        status = range_of(us->s, p, z, end - first, x, low, high, error);
+    free(x);
     return status;
 }
 
@@ -133,7 +147,7 @@ cls_status clsi_log_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi_
         if (cls_depends(s->g, x[i], s->m, s->T)) { /* hidden ones have no values yet */
             if (!is_temperature(s, l->input[i])) continue;
         } else {
-            status = range_of(s, p, z, x[i], &low, &high, error);
+            status = range_of(s, p, z, 1, &x[i], &low, &high, error);
             if (j < s->nq && isfinite(s->coordinate[j].low)) {
                 low -= s->coordinate[j].low;
                 high -= s->coordinate[j].low;

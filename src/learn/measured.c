@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "learn/fluctuation.h"
 #include "learn/learner.h"
+#include "learn/local.h"
 #include "learn/multiple.h"
 #include "model/model.h"
 #include "model/json.h"
@@ -330,6 +331,80 @@ static cls_status run_noisy(measured *w, size_t n_tables, const cls_table *const
     return status;
 }
 
+/* ---- many states, all measured ---- */
+
+static int is_local(const measured *w, size_t n_tables, const cls_table *const *tables) {
+    const cls_system *s = w->system;
+    const cls_learn_options *o = w->o;
+    if (s->form->nz < CLSI_LARGE || s->formalism == CLS_LAGRANGIAN || o->average) return 0;
+    if (o->loss || o->scheme || o->ensemble || o->test > 0 || o->n_test) return 0;
+    return !clsi_lacks_states(s, n_tables, tables);
+}
+
+static char *explain_local(const clsi_points *p, const clsi_local *fit) {
+    clsi_text t = {0};
+    clsi_text_printf(
+        &t,
+        "the equations of motion between %zu rows, %zu in all, because all of %zu states "
+        "are measured, which are too many to simulate windows of; noise at most %.1g of "
+        "the spread",
+        p->n_data, fit->rows, p->nz, p->row_noise);
+    clsi_tell_smoothed(p, &t);
+    return clsi_text_take(&t);
+}
+
+/* *done 0: rows are missing, or the equations have no value there; windows are simulated. */
+static cls_status run_local(measured *w, size_t n_tables, const cls_table *const *tables,
+                            const char *const *names, cls_model **out, cls_learn_info *info,
+                            int *done) {
+    clsi_points *points = NULL;
+    clsi_local fit = {0};
+    clsi_rule rule = clsi_rule_gauss;
+    rule.sloped = 1;
+    rule.hold = w->o->hold;
+    cls_node *theta = clsi_calloc(w->P + 1, sizeof *theta);
+    cls_status status = theta ? open_system(w, theta) : clsi_no_memory(w->error);
+    if (status == CLS_OK)
+        status = clsi_points_create_wide(w->system, n_tables, tables, names, &rule, 0,
+                                         w->o->max_windows, 1, 0, &points, w->error);
+    if (status == CLS_OK)
+        status = clsi_local_fit(w->open, points, w->P, theta, w->low, w->high, w->theta, w->doubt,
+                                w->covariance, &fit, w->error);
+    *done = status != CLS_DATA && status != CLS_NUMERIC;
+    w->loss = "residual";
+    if (status == CLS_OK) w->data = clsi_calloc(1, sizeof *w->data); /* no channel is scored */
+    if (status == CLS_OK && !w->data) status = clsi_no_memory(w->error);
+    if (status == CLS_OK)
+        status = clsi_report_create(w->data, w->o, w->P, explain_local(points, &fit), &w->report,
+                                    w->error);
+    if (status == CLS_OK) status = report_parameters(w, fit.nullity);
+    if (status == CLS_OK) status = make_model(w, n_tables, names, out);
+    if (status == CLS_OK) {
+        *info = (cls_learn_info){.parameters = w->P,
+                                 .samples = points->n_training,
+                                 .windows = points->n_there,
+                                 .loss_initial = NAN,
+                                 .loss_final = fit.loss,
+                                 .loss_validation = NAN,
+                                 .iterations = fit.iterations,
+                                 .rank = w->P - (size_t)fit.nullity,
+                                 .nullity = (size_t)fit.nullity,
+                                 .condition = NAN,
+                                 .rollout = NAN};
+        snprintf(info->optimizer, sizeof info->optimizer, "%s", w->optimizer);
+        snprintf(info->ended, sizeof info->ended, "%s", fit.ended);
+    }
+    if (!*done) { /* once more, as if nothing had been */
+        memcpy(w->theta, w->from, w->P * sizeof *w->theta);
+        cls_system_free(&w->open);
+        if (w->error) w->error->message[0] = '\0';
+        status = CLS_OK;
+    }
+    clsi_points_free(&points);
+    free(theta);
+    return status;
+}
+
 static cls_status run(measured *w, size_t n_tables, const cls_table *const *tables,
                       const char *const *names, cls_model **out, cls_learn_info *info) {
     int nullity = 0;
@@ -341,6 +416,12 @@ static cls_status run(measured *w, size_t n_tables, const cls_table *const *tabl
     w->loss = "multiple-shooting";
     w->optimizer = "lm";
     cls_status status = list_parameters(w);
+    if (status == CLS_OK && !noisy && is_local(w, n_tables, tables)) {
+        int done;
+        status = run_local(w, n_tables, tables, names, out, info, &done);
+        if (done || status != CLS_OK) return status;
+        w->loss = "multiple-shooting";
+    }
     if (status == CLS_OK)
         status = clsi_recording_create(w->system, n_tables, tables, names, test, w->o->average,
                                        w->o->hold, w->o->n_test, &w->data, w->error);

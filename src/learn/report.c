@@ -23,7 +23,7 @@ cls_status clsi_report_create(const clsi_recording *data, const cls_learn_option
     }
     r->choice = choice;
     r->parameters = clsi_calloc(n_parameters, sizeof *r->parameters);
-    r->channels = clsi_calloc(data->ny, sizeof *r->channels);
+    r->channels = clsi_calloc(data->ny + 1, sizeof *r->channels);
     if (!r->parameters || !r->channels || !choice) return clsi_no_memory(error);
     r->better = -1;
     r->time_scale = data->time_scale;

@@ -50,7 +50,7 @@ static cls_status quantities(const clsi_residual *r, const cls_node *S_rate, cls
     cls_graph *g = s->g;
     size_t n = s->n, m = s->m;
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
-    if (s->nu)
+    if (s->nu && !r->points->rule.between)
         return clsi_fail(error, CLS_USAGE,
                          "the residual of neighbouring rows knows no inputs: take --loss shooting");
     int moving = s->formalism != CLS_HAMILTONIAN; /* velocities are data */
@@ -148,6 +148,16 @@ static cls_status find_homogeneous(clsi_residual *r, const cls_node *y, cls_erro
     return status;
 }
 
+/* Into the ascending list [begin, end), once; its new end. */
+static size_t insert_part(uint32_t *list, size_t begin, size_t end, uint32_t part) {
+    size_t at = end;
+    while (at > begin && list[at - 1] > part) at--;
+    if (at > begin && list[at - 1] == part) return end;
+    memmove(list + at + 1, list + at, (end - at) * sizeof *list);
+    list[at] = part;
+    return end + 1;
+}
+
 /* Which parts each equation contains: those of which a symbol is in y or in its rate. */
 static cls_status find_parts(clsi_residual *r, const cls_node *y, cls_error *error) {
     const clsi_unknowns *us = r->unknowns;
@@ -162,19 +172,15 @@ static cls_status find_parts(clsi_residual *r, const cls_node *y, cls_error *err
             part[us->list[k].symbol + j] = (uint32_t)k;
     for (size_t e = 0; e < E && good; e++) {
         const cls_node both[2] = {y[e], y[E + e]};
-        unsigned char *own = r->contains + e * us->n;
         clsi_cone cone;
         good = clsi_cone_create(us->s->g, 2, both, &cone);
         for (size_t i = 0; good && i < cone.n; i++) {
             uint32_t of = cone.node[i] < symbols.size ? symbols.of[cone.node[i]] : 0;
-            if (of) own[part[of - 1]] = 1;
+            if (!of) continue;
+            good = clsi_grow(&r->parts, &room, n + 1, sizeof *r->parts);
+            if (good) n = insert_part(r->parts, r->parts_start[e], n, part[of - 1]);
         }
         if (good) clsi_cone_free(&cone);
-        for (size_t k = 0; k < us->n && good; k++) {
-            if (!own[k]) continue;
-            good = clsi_grow(&r->parts, &room, n + 1, sizeof *r->parts);
-            if (good) r->parts[n++] = (uint32_t)k;
-        }
         r->parts_start[e + 1] = n;
     }
     free(symbols.of);
@@ -239,7 +245,7 @@ cls_status clsi_residual_compile(clsi_residual *r, size_t n_inputs, const cls_no
 
 static cls_status compile(clsi_residual *r, cls_error *error) {
     const clsi_unknowns *us = r->unknowns;
-    size_t Q = r->n_quantities, K = us->n_symbols, nz = r->points->nz;
+    size_t Q = r->n_quantities, K = us->n_symbols, nz = clsi_point_rows(r->points);
     const cls_system *s = us->s;
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
     int moving = s->formalism != CLS_HAMILTONIAN;
@@ -250,6 +256,7 @@ static cls_status compile(clsi_residual *r, cls_error *error) {
     if (s->nq) memcpy(inputs, s->q, s->nq * sizeof *y);
     memcpy(inputs + s->nq, moving ? s->v : s->p, s->n * sizeof *y);
     memcpy(inputs + s->nq + s->n, thermal ? s->T : s->S, s->m * sizeof *y);
+    if (r->points->nu) memcpy(inputs + r->points->nz, s->u, s->nu * sizeof *y);
     inputs[nz] = s->t;
     memcpy(inputs + nz + 1, us->symbols, K * sizeof *y);
     cls_node *S_rate = inputs + nz + 1 + K;
@@ -272,7 +279,21 @@ static cls_status use_step(clsi_residual *r, cls_error *error) {
     if (status != CLS_OK) return status;
     r->n_equations = clsi_step_rows_count(r->step);
     r->affine = clsi_step_rows_affine(r->step);
-    memcpy(r->contains, clsi_step_rows_contain(r->step), r->n_equations * r->unknowns->n);
+    const unsigned char *holds = clsi_step_rows_contain(r->step);
+    size_t E = r->n_equations, n = r->unknowns->n, room = 0, at = 0;
+    free(r->parts);
+    free(r->parts_start);
+    r->parts = NULL;
+    r->parts_start = clsi_calloc(E + 1, sizeof *r->parts_start);
+    if (!r->parts_start) return clsi_no_memory(error);
+    for (size_t i = 0; i < E * n; i++) {
+        if (!holds[i]) continue;
+        if (!clsi_grow(&r->parts, &room, at + 1, sizeof *r->parts)) return clsi_no_memory(error);
+        r->parts[at++] = (uint32_t)(i % n);
+        r->parts_start[i / n + 1] = at;
+    }
+    for (size_t e = 0; e < E; e++) /* those without parts end where they begin */
+        if (r->parts_start[e + 1] < r->parts_start[e]) r->parts_start[e + 1] = r->parts_start[e];
     return CLS_OK;
 }
 
@@ -346,17 +367,18 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
     r->sloped = clsi_calloc(unknowns->n, 1);
     r->valued = clsi_calloc(unknowns->n, 1);
     r->paired = clsi_calloc(unknowns->n, 1);
-    r->contains = clsi_calloc((s->nq + s->n + s->m) * unknowns->n, 1);
+    r->exchange = clsi_calloc(unknowns->n + 1, 1);
     r->only_force = clsi_calloc(unknowns->n, 1);
     r->memory = clsi_residual_memory_create();
     r->position_memory = clsi_position_memory_create();
     int whole = r->weight && r->sloped && r->valued && r->paired && r->only_force && r->memory &&
-                r->position_memory && r->contains;
+                r->position_memory && r->exchange;
     r->hidden = clsi_has_hidden_temperature(unknowns, points);
     cls_status status = whole ? CLS_OK : clsi_no_memory(error);
     if (status == CLS_OK && r->hidden) status = clsi_entropy_rates(points, s, &r->heat, error);
     if (status == CLS_OK) status = compile(r, error);
     if (status == CLS_OK) status = use_step(r, error);
+    if (status == CLS_OK && r->parts_start) clsi_find_exchange(r);
     if (status == CLS_OK) status = set_weights(r, error);
     if (status == CLS_OK) clsi_convex_balance(r);
     if (status == CLS_OK && r->hidden) clsi_weigh_balances(r);
@@ -392,7 +414,7 @@ void clsi_residual_free(clsi_residual **residual) {
     free(r->scale_row);
     free(r->paired);
     free(r->only_force);
-    free(r->contains);
+    free(r->exchange);
     free(r->parts_start);
     free(r->parts);
     free(r->slope_start);

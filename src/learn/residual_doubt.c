@@ -15,17 +15,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCKS = 24, LENGTH = 60, MOST = 160 };
+enum { BLOCKS = CLSI_SCORES_BLOCKS, LENGTH = 60, MOST = CLSI_SCORES_MOST };
 static const double RCOND = 1e-15;
 
-/* S (P, P) and g (BLOCKS, P) of the blocks; the windows they have. */
-static cls_status add_blocks(clsi_learner *w, double *S, double *g, size_t *windows) {
+cls_status clsi_learner_scores(clsi_learner *w, clsi_scores *s) {
     const clsi_residual *r = w->residual;
     size_t P = w->unknowns->n_theta, E = r->n_equations, n = w->points->n_training;
     size_t length = n / BLOCKS < LENGTH ? n / BLOCKS : LENGTH, rows = length * E;
     double *J = clsi_calloc(rows * (P + 1) + 1, sizeof *J), *out = J + rows * P;
     cls_status status = J ? CLS_OK : clsi_no_memory(w->error);
-    *windows = length * BLOCKS;
+    double *S = s->S, *g = s->g;
+    s->windows = length * BLOCKS;
+    s->squares = 0;
+    s->rows = 0;
     for (size_t b = 0; b < BLOCKS && status == CLS_OK && length; b++) {
         size_t first = (n - length) * b / (BLOCKS - 1);
         memset(J, 0, rows * P * sizeof *J);
@@ -33,6 +35,8 @@ static cls_status add_blocks(clsi_learner *w, double *S, double *g, size_t *wind
         for (size_t k = 0; k < rows && status == CLS_OK; k++) {
             const double *row = J + k * P;
             if (!isfinite(out[k])) continue;
+            s->squares += out[k] * out[k];
+            s->rows++;
             for (size_t i = 0; i < P; i++) {
                 g[b * P + i] += row[i] * out[k];
                 for (size_t j = 0; j < P && row[i] != 0; j++) S[i * P + j] += row[i] * row[j];
@@ -68,16 +72,36 @@ static cls_status make_covariance(size_t P, const double *S, const double *g, do
 }
 
 static cls_status doubt(clsi_learner *w, cls_learn_report *report) {
-    size_t P = w->unknowns->n_theta, windows = 0;
+    size_t P = w->unknowns->n_theta;
     if (!P || P > MOST || w->points->n_training < 2 * BLOCKS) return CLS_OK;
     double *S = clsi_calloc(2 * P * P + (BLOCKS + 1) * P + 1, sizeof *S), *C = S + P * P;
     double *g = C + P * P, *errors = g + BLOCKS * P;
-    cls_status status = S ? add_blocks(w, S, g, &windows) : clsi_no_memory(w->error);
-    double share = (double)windows / fmax((double)w->info->windows, (double)windows);
+    clsi_scores s = {.S = S, .g = g};
+    cls_status status = S ? clsi_learner_scores(w, &s) : clsi_no_memory(w->error);
+    double share = (double)s.windows / fmax((double)w->info->windows, (double)s.windows);
     if (status == CLS_OK) status = make_covariance(P, S, g, share, C, errors, w->error);
     if (status == CLS_OK) status = clsi_learner_bands(w, P, C, errors, NULL, report, w->error);
     free(S);
     return status;
+}
+
+void clsi_tell_smoothed(const clsi_points *p, clsi_text *t) {
+    if (!p->smoothed) return;
+    clsi_text_printf(
+        t,
+        "; rows were smoothed by cubics through up to %zu of them: noise that is left in "
+        "them biases what was found, by more than its errors say where it is large",
+        p->smoothed);
+}
+
+/* Windows that are simulated were not taken, and what that costs. */
+static void explain_nodes(const clsi_points *p, clsi_text *t) {
+    clsi_text_printf(
+        t,
+        "because all of %zu states are measured, which are too many to simulate windows "
+        "of; noise at most %.1g of the spread",
+        p->nz, p->row_noise);
+    clsi_tell_smoothed(p, t);
 }
 
 static char *explain(const clsi_learner *w) {
@@ -85,10 +109,12 @@ static char *explain(const clsi_learner *w) {
     const clsi_points *p = w->points;
     double most = 0;
     clsi_text_append(&t, "the residual of the equations of motion, ");
-    for (size_t k = 0; k < p->nz && !p->intervals; k++)
+    for (size_t k = 0; k < p->nz && !p->intervals && !p->rule.between; k++)
         most = fmax(most, clsi_points_noise(p, k) / clsi_points_spread(p, k));
     if (w->o->loss)
         clsi_text_append(&t, "as asked for");
+    else if (p->rule.between)
+        explain_nodes(p, &t);
     else if (p->intervals)
         clsi_text_append(&t, "in the weak form for positions alone");
     else

@@ -105,10 +105,26 @@ static cls_status observe(comparison *c) {
     return status;
 }
 
+/* What drove the trajectory. */
+static cls_status drive(comparison *c, size_t begin, size_t end) {
+    const clsi_points *p = c->p;
+    size_t n = end - begin;
+    if (!p->nu) return CLS_OK;
+    double *u = clsi_calloc(p->nu * n, sizeof *u);
+    for (size_t k = 0; k < p->nu && u; k++)
+        memcpy(u + k * n, p->z + (p->nz + k) * p->n + begin, n * sizeof *u);
+    const char *hold = p->rule.hold ? p->rule.hold : "auto";
+    cls_status status =
+        u ? cls_simulator_inputs_held(c->simulator, n, p->time + begin, u, hold, NULL) : CLS_MEMORY;
+    free(u);
+    return status;
+}
+
 /* One trajectory. */
 static cls_status follow(comparison *c, size_t begin, size_t end) {
     const clsi_points *p = c->p;
     cls_status status = prepare(c, (p->time[begin + 1] - p->time[begin]) / (double)c->parts);
+    if (status == CLS_OK) status = drive(c, begin, end);
     end = equal_steps(p, begin, end);
     if (status == CLS_OK) status = state_at(c, begin);
     if (status == CLS_OK)

@@ -6,6 +6,7 @@
  *                    are exact and far apart five or seven, one polynomial's weights; order 6 or 8
  *   midpoint         two neighbours and the mean of their states: what vnots-symmetric is for a
  *                    thermal lagrangian and implicit-midpoint for a hamiltonian; order 2
+ *   gauss            two neighbours or more, nodes between them: systems with inputs; order 4 (nodes.c)
  *   vnots            scheme (25) as published: p' at the end, S' and q' at the beginning; order 1
  * The last two are the steps of these schemes; networks are learned with them by kernels.
  *
@@ -17,6 +18,7 @@
 
 const clsi_rule clsi_rule_quadrature = {.name = "quadrature", .neighbours = 3, .composite = 1};
 const clsi_rule clsi_rule_midpoint = {.name = "midpoint", .neighbours = 2, .means = 1};
+const clsi_rule clsi_rule_gauss = {.name = "gauss", .neighbours = 2, .between = 1};
 const clsi_rule clsi_rule_vnots = {.name = "vnots", .neighbours = 2, .means = 1, .split = 1};
 
 /* Three Gauss points of an interval along an interpolation through eight positions. */

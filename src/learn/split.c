@@ -63,7 +63,8 @@ static cls_status is_away(const clsi_unknowns *us, const clsi_unknown *u, size_t
     cls_program *program = NULL;
     cls_status status = q ? CLS_OK : clsi_no_memory(error);
     if (status == CLS_OK && !inputs_of(us, u, x)) status = clsi_no_memory(error);
-    if (status == CLS_OK) status = cls_program_create(us->s->g, p->nz, z, n, x, &program, error);
+    if (status == CLS_OK)
+        status = cls_program_create(us->s->g, clsi_point_rows(p), z, n, x, &program, error);
     if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, q);
     for (size_t i = 0; i < p->n && status == CLS_OK; i++) {
         double square = 0;

@@ -48,8 +48,8 @@ static size_t choose(stage *g, int second) {
     size_t columns = 0;
     for (size_t e = 0; e < r->n_equations; e++) {
         int exchanged = 0;
-        for (size_t k = 0; k < us->n; k++)
-            exchanged |= r->contains[e * us->n + k] && clsi_is_exchange(r, k);
+        for (size_t i = r->parts_start[e]; i < r->parts_start[e + 1]; i++)
+            exchanged |= clsi_is_exchange(r, r->parts[i]);
         g->equation[e] = (unsigned char)(exchanged == second);
     }
     for (size_t k = 0; k < us->n; k = clsi_group_end(us, k)) {

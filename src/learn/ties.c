@@ -115,7 +115,8 @@ cls_status clsi_tied_inputs(const clsi_unknowns *us, clsi_unknown *u, const clsi
             free(raw);
             return CLS_OK;
         }
-    if (status == CLS_OK) status = cls_program_create(us->s->g, p->nz, z, d, x, &program, error);
+    if (status == CLS_OK)
+        status = cls_program_create(us->s->g, clsi_point_rows(p), z, d, x, &program, error);
     if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
     if (status == CLS_OK && covariance_of(d, p->n, raw, spread, C)) {
         clsi_symmetric_eigen(d, C, value, V); /* ascending, vectors are rows */

@@ -302,13 +302,14 @@ static cls_status fill(const cls_system *system, const cls_assignments *set,
     us->unit = clsi_convex_unit(system, points);
     if (status == CLS_OK) status = make_skeleton(system, set, o, us, error);
     if (status != CLS_OK) return status;
-    cls_node *z = clsi_calloc(points->nz, sizeof *z);
+    cls_node *z = clsi_calloc(clsi_point_rows(points), sizeof *z);
     if (!z) return clsi_no_memory(error);
     status = find_inputs(system, points, us, error);
     if (status == CLS_OK) status = clsi_convex_choose(o, points, us, error);
     for (size_t k = 0; k < points->nz; k++)
         z[k] = points->intervals ? clsi_position_variable(us->s, k)
                                  : cls_symbol(us->s->g, clsi_point_name(system, k));
+    for (size_t k = 0; k < points->nu; k++) z[points->nz + k] = us->s->u[k];
     for (size_t i = 0; i < us->n && status == CLS_OK; i++) {
         clsi_unknown *u = &us->list[i];
         const clsi_field_kind *kind = u->spec ? clsi_field_kind_of(u->spec) : NULL;

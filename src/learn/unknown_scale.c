@@ -184,7 +184,7 @@ cls_status clsi_scale_inputs(const clsi_unknowns *us, clsi_unknown *u, size_t gr
     free_duals(&follow);
     if (!u->late) { /* else clsi_late_inputs */
         if (status == CLS_OK)
-            status = cls_program_create(us->s->g, p->nz, z, all, x, &program, error);
+            status = cls_program_create(us->s->g, clsi_point_rows(p), z, all, x, &program, error);
         if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
         if (status == CLS_OK) status = scale_raw(u, group, p, raw, error);
     }
@@ -246,7 +246,7 @@ static cls_status inputs_at(const clsi_unknowns *us, clsi_unknown *u, const clsi
     if (status == CLS_OK) status = place_duals(us, &follow, u, nodes, error);
     free_duals(&follow);
     if (status == CLS_OK)
-        status = cls_program_create(us->s->g, p->nz, z, l->d, nodes, &program, error);
+        status = cls_program_create(us->s->g, clsi_point_rows(p), z, l->d, nodes, &program, error);
     if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, raw);
     for (size_t i = 0; i < l->d && status == CLS_OK; i++)
         for (size_t s = 0; s < p->n; s++) {

@@ -73,6 +73,11 @@ test_drafts_of_amounts_and_voltages() {
     run "$CLAUSIUS" learn kinetics.clausius kinetics.csv -o kinetics.safetensors --json
     expect_ok
     expect_json 'all(c["fitted"] < 0.006 for c in d["report"]["channels"])'
+    printf 'frame;t [s];x [px]\n7;0;300\n8;0.04;310\n9;0.08;318\n' >video.csv
+    run "$CLAUSIUS" new video --from video.csv
+    expect_ok
+    expect_in_file '^# column frame counts the rows: left out' video.clausius
+    [[ $(grep -c '^coordinate' video.clausius) == 1 ]] || fail 'the number of a row became a coordinate'
     awk "$NOISE"' BEGIN { print "Model,DS1054Z\nRate,1000\n\nTIME,CH1\ns,V"; for (i = 0; i < 300; i++) printf "%.4f,%.4f\n", 0.001*i, 5*exp(-8*0.001*i)*cos(200*0.001*i) + noise(0.02) }' >scope.csv
     run "$CLAUSIUS" new scope --from scope.csv
     expect_ok
