@@ -514,7 +514,7 @@ static void advise(const clsi_learner *w) {
     snprintf(why, sizeof why, "%s", w->error->message);
     (void)clsi_fail(
         w->error, CLS_NUMERIC,
-        "%.200s, with any terms that were tried: say what the unknown parts depend on (`%s = "
+        "%.600s, with any terms that were tried: say what the unknown parts depend on (`%s = "
         "unknown of ...`), give them a form (--field), or measure more columns",
         why, w->o->n_unknown ? w->o->unknown[0] : "part V");
 }
