@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -40,6 +41,19 @@ static void name_the_dead(const herald_rank *who, const char *host) {
     if (write(STDERR_FILENO, line, (size_t)n) < 0) return;
 }
 
+/* Has it ended, or begun to? A process closes its files, by which the launcher knows, before its pidfd tells. */
+static int is_ending(int pid) {
+    enum { EXITING = 4 }; /* PF_EXITING of the kernel, in the ninth field of stat */
+    char name[64], line[512];
+    unsigned flags = EXITING;
+    (void)snprintf(name, sizeof name, "/proc/%d/stat", pid);
+    FILE *file = fopen(name, "r");
+    if (!file) return 1;
+    const char *at = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    fclose(file);
+    return !at || sscanf(at, ") %*c %*d %*d %*d %*d %*d %u", &flags) != 1 || flags & EXITING;
+}
+
 /* Until a rank ends, or the socket says that they may. */
 static void wait_for(int file, int n, const herald_rank *who, const char *host) {
     struct pollfd *list = calloc((size_t)n + 1, sizeof *list);
@@ -53,8 +67,8 @@ static void wait_for(int file, int n, const herald_rank *who, const char *host) 
     /* an end of the socket without a word: its rank died */
     if (!(list[n].revents & POLLIN) || read(file, &may, 1) != 1) {
         while (poll(list, (nfds_t)n, 1000) < 0) continue;
-        for (int k = 0; k < n; k++) /* several where this process was slower than the launcher */
-            if (list[k].revents) name_the_dead(&who[k], host);
+        for (int k = 0; k < n; k++) /* several where this process or the dead one was slower than the launcher */
+            if (list[k].revents || is_ending(who[k].pid)) name_the_dead(&who[k], host);
     }
     free(list);
 }

@@ -75,7 +75,7 @@ expect_exit() { [[ $code == "$1" ]] || fail "expected exit code $1, got $code"; 
 expect_ok() { expect_exit 0; }
 expect_in_file() {
     [[ -e $2 ]] || fail "expected a file $2"
-    grep -Eq -e "$1" "$2" || fail "expected a line matching '$1' in ${3:-$2}"
+    grep -Eq -e "$1" "$2" || fail "expected a line matching '$1' in ${3:-$2}, not: $(head -c 1000 "$2")"
 }
 expect_stdout() { expect_in_file "$1" "$out" stdout; }
 expect_stderr() { expect_in_file "$1" "$err" stderr; }

@@ -168,23 +168,28 @@ test_what_is_not_shared_is_done_once() {
     done
 }
 
+# The process of rank 1 once it computes: by then MPI has begun for all, however slow the machine is. By its
+# environment: neither the order of processes nor their names tell ranks (a herald begins under the name of its rank).
+second_rank() { # PROGRAM FILE
+    local k id
+    for ((k = 0; k < 600; k++)); do
+        for id in $(pgrep -x "$(basename "$1" | cut -c1-15)"); do
+            tr '\0' '\n' <"/proc/$id/cmdline" | grep -qxF "$2" || continue
+            tr '\0' '\n' <"/proc/$id/environ" | grep -qxE '(OMPI_COMM_WORLD_RANK|PMI_RANK)=1' || continue
+            [[ $(ps -o cputimes= -p "$id" | tr -d ' ') -ge 2 ]] && echo "$id" && return
+        done 2>/dev/null
+        sleep 0.1
+    done
+}
+
 test_a_rank_that_dies_is_named() {
     local p child started
     need_mpi
     for p in $(programs); do
         ranks "$p" 3 simulate adiabatic-piston --samples 300 --sample "x~U(-1,1)" --steps 1e7 --every 1e7 --quiet -o "$PWD/dead.csv" >said 2>&1 &
         started=$!
-        child=
-        for ((k = 0; k < 100 && ${#child} == 0; k++)); do
-            sleep 0.1
-            child=$(pgrep -x "$(basename "$p" | cut -c1-15)" -a | grep -F "$PWD/dead.csv" | sed -n 2p | cut -d' ' -f1)
-        done
+        child=$(second_rank "$p" "$PWD/dead.csv")
         [[ -n $child ]] || fail "no second rank"
-        # MPI has begun for all of them, however slow the machine is, once they compute
-        for ((k = 0; k < 300; k++)); do
-            [[ $(ps -o cputimes= -p "$child" | tr -d ' ') -lt 2 ]] || break
-            sleep 0.1
-        done
         SECONDS=0
         kill -9 "$child"
         wait "$started" && fail "a dead rank is no success"
