@@ -64,8 +64,7 @@ typedef struct row {
 static int fill_row(const sources *f, const clsi_neighbours *b, size_t r, size_t rows, row *k,
                     double *columns) {
     size_t n = f->n;
-    for (size_t i = 0; i < n; i++)
-        k->known[i] = (clsi_known_value){f->name[i], f->column[i][r]};
+    for (size_t i = 0; i < n; i++) k->known[i] = (clsi_known_value){f->name[i], f->column[i][r]};
     size_t more = b ? clsi_neighbours_fill(b, n, k->known, k->known + n) : 0;
     if (more == SIZE_MAX || n + more != f->nz) return 0;
     for (size_t i = 0; i < f->nz; i++) {
@@ -143,9 +142,9 @@ cls_status clsi_filled_create(const cls_system *s, size_t n, const cls_table *co
         f.column = clsi_calloc(nz + 1, sizeof *f.column);
         f.hidden = clsi_calloc(nz + 1, 1);
         size_t beside = 0;
-        status = f.name && f.column && f.hidden ? fill_table(&f, &out->columns[i], &out->tables[i],
-                                                             &beside, &told, error)
-                                                : clsi_no_memory(error);
+        status = f.name && f.column && f.hidden
+                     ? fill_table(&f, &out->columns[i], &out->tables[i], &beside, &told, error)
+                     : clsi_no_memory(error);
         if (beside > out->beside) out->beside = beside;
         free(f.name);
         free(f.column);

@@ -212,7 +212,7 @@ static int is_lacking(const clsi_learner *w, size_t n_tables, const cls_table *c
  * the rows (nodes.c). */
 static int may_be_local(const clsi_learner *w, const clsi_stream *stream) {
     const cls_system *s = w->system;
-    return s->nu && !w->open && !stream && !s->has_operator && !s->has_entropy &&
+    return !w->open && !stream && !s->has_operator && !s->has_entropy &&
            s->formalism != CLS_LAGRANGIAN;
 }
 
@@ -220,7 +220,7 @@ static int is_local(const clsi_learner *w, size_t n_tables, const cls_table *con
                     const clsi_stream *stream) {
     const cls_system *s = w->system;
     int asked = w->o->loss && strcmp(w->o->loss, "residual") == 0;
-    if (!may_be_local(w, stream) || clsi_lacks_states(s, n_tables, tables)) return 0;
+    if (!s->nu || !may_be_local(w, stream) || clsi_lacks_states(s, n_tables, tables)) return 0;
     return asked || (!w->o->loss && !w->o->scheme && s->form->nz >= CLSI_LARGE);
 }
 
@@ -229,7 +229,8 @@ static cls_status fill_tables(const clsi_learner *w, size_t n_tables,
                               const cls_table *const *tables, const clsi_stream *stream,
                               clsi_filled *filled) {
     *filled = (clsi_filled){0};
-    if (!may_be_local(w, stream) || w->o->loss || w->o->scheme) return CLS_OK;
+    int other = w->o->loss && strcmp(w->o->loss, "multiple-shooting") != 0;
+    if (!may_be_local(w, stream) || other || w->o->scheme || w->o->optimizer) return CLS_OK;
     return clsi_filled_create(w->system, n_tables, tables, filled, w->error);
 }
 
@@ -315,17 +316,19 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
     if (status == CLS_OK && recorded) status = check_recorded(w);
     if (status != CLS_OK) return status;
     char *said = NULL;
-    status = take_points(w, n_tables,
-                         filled->tables ? (const cls_table *const *)filled->tables : tables, names,
-                         only && !lacking, lacking, local || filled->tables, &rule, &said);
+    status =
+        take_points(w, n_tables, filled->tables ? (const cls_table *const *)filled->tables : tables,
+                    names, only && !lacking, lacking, local || filled->tables, &rule, &said);
     if (status == CLS_OK && !lacking && !local && !stream && clsi_learner_has_noisy_positions(w)) {
         clsi_points_free(&w->points);
         lacking = 1;
         status = take_points(w, n_tables, tables, names, 0, lacking, 0, &rule, &said);
     }
     /* rows that a scheme made to the last digit are not noisy, however far apart they are */
-    int noisy = status == CLS_OK && !said && (recorded || clsi_learner_is_noisy(w)), tried = noisy;
-    if (noisy && !recorded && is_local_noise(w, stream)) {
+    int noisy =
+            status == CLS_OK && !said && (recorded || filled->tables || clsi_learner_is_noisy(w)),
+        tried = noisy;
+    if (noisy && !recorded && !filled->tables && is_local_noise(w, stream)) {
         noisy = tried = 0;
         rule = clsi_rule_gauss;
         clsi_points_free(&w->points);

@@ -129,8 +129,7 @@ static cls_status start_with(const cls_system *s, const known_start *k, double *
 static cls_status complete_start(const cls_system *s, const known_start *k, double *z,
                                  cls_error *error) {
     cls_status status = start_with(s, k, z, NULL);
-    if (status == CLS_OK || status == CLS_MEMORY)
-        return status ? clsi_no_memory(error) : CLS_OK;
+    if (status == CLS_OK || status == CLS_MEMORY) return status ? clsi_no_memory(error) : CLS_OK;
     known_start more = copy_known(k);
     for (size_t e = 0; e < s->form->nz; e++) {
         const char *name = cls_node_name(s->g, s->form->z[e]);

@@ -38,10 +38,10 @@ typedef struct clsi_multiple {
     unsigned char *told;    /* (nz) 1: an output tells it (told.c) */
     size_t n_told;
     clsi_neighbours *beside; /* arrays of which some elements are measured; NULL: there are none */
-    clsi_hidden *implied; /* what the equations say about these; NULL: there are none */
-    double *sigma;        /* (ny) */
-    const double *counts; /* (rows) how often a row counts; NULL: once */
-    unsigned char *cut;   /* (rows) 1: explained by no model, left out */
+    clsi_hidden *implied;    /* what the equations say about these; NULL: there are none */
+    double *sigma;           /* (ny) */
+    const double *counts;    /* (rows) how often a row counts; NULL: once */
+    unsigned char *cut;      /* (rows) 1: explained by no model, left out */
     const double *low, *high;
     int (*stop)(void *context);
     void *stop_owner;

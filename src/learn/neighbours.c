@@ -18,7 +18,6 @@
 #include "learn/neighbours.h"
 #include "base/base.h"
 #include "system/dense.h"
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,34 +25,35 @@
 enum { DIMENSIONS = 3, FEWEST = 3, MOST_KNOWN = 300 };
 
 typedef struct clsi_element {
-    const char *name;
-    size_t length;         /* of the name before the bracket */
-    size_t n;              /* indices */
-    double at[DIMENSIONS]; /* these */
-    size_t state;          /* component of z that it says */
-    size_t family;         /* the first element of the same array */
+    const char *name, *rest; /* what stands behind the brackets */
+    size_t length;           /* of the name before them */
+    size_t n;                /* indices */
+    double at[DIMENSIONS];   /* these */
+    size_t state;            /* component of z that it says */
+    size_t family;           /* the first element of the same array */
 } element;
 
 /* ---- which there are ---- */
 
-/* T[3], u[2,7], cell[4].q: one bracket with numbers. Zero: it has no such name. */
+/* T[3], u[2][7], cell[4].q: numbers in brackets that stand together. Zero: it has no such name. */
 static int read_indices(const char *name, element *e) {
-    const char *open = strchr(name, '['), *c = open;
-    if (!open || strchr(open + 1, '[')) return 0;
-    *e = (element){.name = name, .length = (size_t)(open - name)};
-    while (*c == '[' || *c == ',') {
+    const char *c = strchr(name, '[');
+    if (!c) return 0;
+    *e = (element){.name = name, .length = (size_t)(c - name)};
+    while (*c == '[') {
         char *end;
         double value = strtod(c + 1, &end);
-        if (end == c + 1 || e->n == DIMENSIONS) return 0;
+        if (end == c + 1 || *end != ']' || e->n == DIMENSIONS) return 0;
         e->at[e->n++] = value;
-        for (c = end; isspace((unsigned char)*c);) c++;
+        c = end + 1;
     }
-    return *c == ']';
+    e->rest = c;
+    return !strchr(c, '[');
 }
 
 static int same_family(const element *a, const element *b) {
     return a->n == b->n && a->length == b->length && memcmp(a->name, b->name, a->length) == 0 &&
-           strcmp(strchr(a->name, ']'), strchr(b->name, ']')) == 0;
+           strcmp(a->rest, b->rest) == 0;
 }
 
 static void add_element(clsi_neighbours *b, const char *name, size_t state) {
@@ -227,8 +227,9 @@ typedef struct room {
     size_t *pivot;
 } room;
 
-static size_t fill_family(const clsi_neighbours *b, size_t family, size_t n, const clsi_known_value *known,
-                          room *r, unsigned char *done, clsi_known_value *more) {
+static size_t fill_family(const clsi_neighbours *b, size_t family, size_t n,
+                          const clsi_known_value *known, room *r, unsigned char *done,
+                          clsi_known_value *more) {
     size_t there = 0, made = 0;
     for (size_t i = family; i < b->n_names; i++) {
         if (b->element[i].family != family) continue;

@@ -160,7 +160,8 @@ static cls_status make_observer(clsi_noisy *k, const cls_system *open, const cls
                                       channel, out, NULL);
     if (status != CLS_OK) {
         int fine = k->field && !scheme;
-        scheme = clsi_measured_steps(open, k->data, fine ? cls_scheme_default(open) : scheme, &most);
+        scheme =
+            clsi_measured_steps(open, k->data, fine ? cls_scheme_default(open) : scheme, &most);
         if (fine) most = fmin(most, k->data->interval / FIELD_STEPS);
         status = clsi_observer_create(open, scheme, us->n_theta + us->n_open, theta, k->data->ny,
                                       channel, out, k->w->error);

@@ -16,6 +16,7 @@
  * on how steps are grouped. The results have the accuracy of Newton's last update: round-off. */
 #include "simulate/sensitive.h"
 #include "base/base.h"
+#include "base/vectors.h"
 #include "simulate/stepper.h"
 #include "system/dense.h"
 #include <math.h>
@@ -410,7 +411,8 @@ void clsi_stride_step(clsi_stride *d, size_t n, double *const *record, const int
 
 /* The columns of X (k, n) with the factors of a matrix: clsi_lu_solve for each, in the same order of operations,
  * side by side. What is zero in the factors of local systems is skipped. */
-static void solve_columns(size_t k, const double *lu, const size_t *pivot, size_t n, double *X) {
+CLONES static void solve_columns(size_t k, const double *lu, const size_t *pivot, size_t n,
+                                 double *X) {
     for (size_t i = 0; i < k; i++)
         for (size_t c = 0; c < n && pivot[i] != i; c++) {
             double kept = X[pivot[i] * n + c];
@@ -436,11 +438,19 @@ static int find_L(clsi_stride *d, size_t lane, double *L) {
         for (size_t b = 0; b < k; b++) d->J[b * k + a] = output(d, TANGENT, a * k + b, lane);
     if (k && clsi_lu_factor(k, d->J, d->pivot)) return 0;
     for (size_t e = 0; e < nz; e++)
-        for (size_t a = 0; a < k; a++) d->X[a * nz + e] = -output(d, TANGENT, first + e * k + a, lane);
+        for (size_t a = 0; a < k; a++)
+            d->X[a * nz + e] = -output(d, TANGENT, first + e * k + a, lane);
     solve_columns(k, d->J, d->pivot, nz, d->X);
     for (size_t e = 0; e < nz; e++)
         for (size_t a = 0; a < k; a++) L[e * k + a] = d->X[a * nz + e];
     return 1;
+}
+
+/* B (nz, nz) += l x^T, l every k numbers, x where it is not zero. */
+CLONES static void add_products(size_t nz, size_t k, const double *l, size_t low, size_t high,
+                                const double *x, double *B) {
+    for (size_t e = 0; e < nz; e++)
+        for (size_t j = low; j < high; j++) B[e * nz + j] += l[e * k] * x[j];
 }
 
 /* B = next_z + L r_z; a row of r_z of a local system is zero but for a few neighbours. */
@@ -455,8 +465,7 @@ static void find_B(clsi_stride *d, size_t lane, const double *L, double *B) {
             if (low == nz) low = j;
             high = j + 1;
         }
-        for (size_t e = 0; e < nz; e++)
-            for (size_t j = low; j < high; j++) B[e * nz + j] += L[e * k + a] * d->X[j];
+        add_products(nz, k, L + a, low, high, d->X, B);
     }
 }
 
