@@ -2,6 +2,7 @@
  * folded into triangles that are joined in a fixed order, and one solve. */
 #include "learn/feed.h"
 #include "base/base.h"
+#include "learn/pool.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,7 @@ static cls_status fold_rows(clsi_learner *w, const clsi_residual *r, clsi_lsq *q
         size_t count = (last - at < block ? last - at : block) * E;
         status = clsi_residual_rows(r, NULL, at * E, count, NULL, b, A);
         for (size_t k = 0; k < count; k++) b[k] = -b[k];
+        if (status == CLS_OK && w->pool) clsi_pool_take(w->pool, at, count / E, A, b);
         if (status == CLS_OK) status = clsi_lsq_add(q, count, A, b, w->error);
         if (status == CLS_OK && whole && tell(w, "rows", at + count / E, n, NAN))
             status = clsi_fail(w->error, CLS_INTERRUPTED, "stopped while the rows were made");
@@ -260,7 +262,11 @@ static cls_status solve_folded(clsi_learner *w, size_t n, const double *C, const
                            "the %zu anchors contradict each other in these fields: no parameters "
                            "meet all of them; remove one, or take larger fields",
                            clsi_anchors_count(w->anchors));
+    if (status == CLS_OK && w->long_heat && clsi_pool_serves(w->residual))
+        status = clsi_pool_create(w->residual, &w->pool, w->error);
     if (status == CLS_OK) status = fold_parts(w, q, A, b);
+    if (status == CLS_OK && w->pool) status = clsi_pool_add(w->pool, q, w->error);
+    clsi_pool_free(&w->pool);
     if (status == CLS_OK) tell(w, "solve", 0, 1, NAN);
     if (status == CLS_OK)
         status = clsi_solve_positive(q, RCOND, w->unknowns, w->points, w->theta, &found,

@@ -39,7 +39,9 @@ static const double WORSE = 2;   /* scales of long windows above that are misfit
 static cls_status start(clsi_noisy *k) {
     clsi_learner *w = k->w;
     cls_status status = clsi_noisy_take_terms(k);
+    w->long_heat = 1;
     if (status == CLS_OK) status = clsi_learner_solve(w);
+    w->long_heat = 0;
     if (status == CLS_OK) status = clsi_learner_make_positive(w, w->theta);
     if (status == CLS_OK) {
         clsi_noisy_keep_forms(k);
@@ -439,6 +441,8 @@ static cls_status fix_scale(clsi_noisy *k, size_t n, double *C, double *errors, 
     }
     free(row);
     w->residual->scale_free = 1;
+    clsi_text_printf(&k->recipe.notes, "a multiple of energy and forces moves the same way, which "
+                                       "no data can tell: the mean mass was set to 1\n");
     return status == CLS_OK ? clsi_learner_rescale(w) : status;
 }
 

@@ -212,6 +212,7 @@ cls_status clsi_noisy_set_up(clsi_noisy *k) {
     k->built = built;
     status = observe(k, w->unknowns, &open, &next);
     if (status == CLS_OK && k->multiple) move_windows(k->multiple, next);
+    if (next && w->info->normalised) next->n_scaled = w->unknowns->n_theta;
     clsi_multiple_free(&k->multiple);
     cls_system_free(&k->open);
     cls_system_free(&before);
