@@ -244,8 +244,22 @@ static cls_status take_lowest(clsi_learner *w, clsi_lsq *q, double *A, double *b
         }
     }
     if (status == CLS_OK)
-        status = clsi_solve_positive(q, RCOND, us, w->points, w->theta, &found, &w->info->negative,
-                                     &kkt, w->error);
+        status = clsi_solve_positive(q, RCOND, us, w->points, 0, NULL, NULL, w->theta, &found,
+                                     &w->info->negative, &kkt, w->error);
+    return status;
+}
+
+/* Where a search begins, masses and heat capacities are positive. */
+static cls_status make_sound(clsi_learner *w, clsi_lsq *q) {
+    size_t n;
+    double *F, *f, kkt;
+    clsi_lsq_info found;
+    cls_status status = clsi_sound_rows(w->unknowns, w->points, w->theta, &n, &F, &f, w->error);
+    if (status == CLS_OK && n)
+        status = clsi_solve_positive(q, RCOND, w->unknowns, w->points, n, F, f, w->theta, &found,
+                                     &w->info->negative, &kkt, w->error);
+    free(F);
+    free(f);
     return status;
 }
 
@@ -269,14 +283,15 @@ static cls_status solve_folded(clsi_learner *w, size_t n, const double *C, const
     clsi_pool_free(&w->pool);
     if (status == CLS_OK) tell(w, "solve", 0, 1, NAN);
     if (status == CLS_OK)
-        status = clsi_solve_positive(q, RCOND, w->unknowns, w->points, w->theta, &found,
-                                     &w->info->negative, &w->info->kkt, w->error);
+        status = clsi_solve_positive(q, RCOND, w->unknowns, w->points, 0, NULL, NULL, w->theta,
+                                     &found, &w->info->negative, &w->info->kkt, w->error);
     if (status == CLS_OK) {
         w->info->rank = found.rank;
         w->info->nullity = found.nullity;
         w->info->condition = found.condition;
         if (w->info->normalised && found.nullity) status = take_lowest(w, q, A, b);
     }
+    if (status == CLS_OK && w->long_heat) status = make_sound(w, q);
     clsi_lsq_free(&q);
     return status;
 }

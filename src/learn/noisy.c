@@ -276,11 +276,9 @@ static cls_status find_terms(clsi_noisy *k) {
     }
     if (status == CLS_NUMERIC && !k->blind) {
         clsi_text_printf(&k->recipe.notes, "no fit with the first terms: begun with fewer\n");
-        clsi_noisy_begin(k, 1, 0);
+        clsi_noisy_begin(k, 2, 0, 1);
         memset(k->full, 0, P * sizeof *begin);
-        status = clsi_noisy_take_terms(k);
-        if (status == CLS_OK) status = clsi_learner_solve(k->w);
-        if (status == CLS_OK) clsi_noisy_spread_terms(k);
+        status = start(k);
         memcpy(first, k->keep, P);
         memcpy(begin, k->full, P * sizeof *begin);
         if (status == CLS_OK) status = go_back(k, first, begin, 0);
@@ -301,7 +299,7 @@ static cls_status begin(clsi_noisy *k) {
 /* Terms of energies may be more than potentials. */
 static cls_status begin_moving(clsi_noisy *k) {
     k->still = k->implicit = 0;
-    clsi_noisy_begin(k, 2, 1);
+    clsi_noisy_begin(k, 2, 1, SIZE_MAX);
     memset(k->full, 0, k->P * sizeof *k->full);
     return begin(k);
 }
