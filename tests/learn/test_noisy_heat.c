@@ -18,9 +18,9 @@ static cls_system *parse(const char *text) {
 }
 
 /* Normal noise, `share` of each column's spread. */
-static void spoil(cls_table *t, size_t n, const range *box, double share) {
+static void spoil(cls_table *t, size_t n, const range *box, double share, uint64_t seed) {
     cls_random random;
-    cls_random_seed(&random, 7);
+    cls_random_seed(&random, seed);
     size_t rows = cls_table_rows(t);
     for (size_t k = 0; k < n; k++) {
         double *z = (double *)cls_table_column(t, (size_t)cls_table_find(t, box[k].name));
@@ -54,23 +54,24 @@ static const range warm[] = {{"q", -1, 1}, {"v.q", -1, 1}, {"T", 0.7, 1.3}},
 static void heat_is_found_below_the_noise(void **unused) {
     (void)unused;
     SKIP_IF_SANITIZED();
+    static const char light[] =
+        "coordinate q\ntemperature T\nthermal lagrangian G = v.q^2/2 - q^2/2 + 2*T*(log(T) - 1)\n"
+        "friction F on T: q <- -(0.1 + 0.1*v.q^2)*v.q\nstart q = 0.8, v.q = 0.3, T = 1\n";
+    static const char heavy[] =
+        "coordinate q\ntemperature T\nthermal lagrangian G = v.q^2 - 1.5*q^2 + 5*T*(log(T) - 1)\n"
+        "friction F on T: q <- -0.3*v.q\nstart q = 0.8, v.q = 0.3, T = 1\n";
+    /* of the third the plain solution has a negative heat capacity at the data */
     static const struct {
         const char *text;
         double noise, most;
-    } list[] = {
-        {"coordinate q\ntemperature T\nthermal lagrangian G = v.q^2/2 - q^2/2 + 2*T*(log(T) - 1)\n"
-         "friction F on T: q <- -(0.1 + 0.1*v.q^2)*v.q\nstart q = 0.8, v.q = 0.3, T = 1\n",
-         0.01, 2e-3},
-        {"coordinate q\ntemperature T\nthermal lagrangian G = v.q^2 - 1.5*q^2 + 5*T*(log(T) - 1)\n"
-         "friction F on T: q <- -0.3*v.q\nstart q = 0.8, v.q = 0.3, T = 1\n",
-         0.05, 1e-2},
-    };
+        uint64_t seed;
+    } list[] = {{light, 0.01, 2e-3, 7}, {heavy, 0.05, 1e-2, 7}, {light, 0.05, 1e-2, 4}};
     static const char *const parts[] = {"G", "F"};
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         cls_system *s = parse(list[i].text);
         cls_table *t = make_data(s, 3, warm, 20, 100, 0.05, 3);
         cls_learn_info info;
-        spoil(t, 3, warm, list[i].noise);
+        spoil(t, 3, warm, list[i].noise, list[i].seed);
         cls_model *m = learn(s, t, parts, 2, NULL, &info);
         double off = rollout(s, m, 0.05, 400);
         print_message("G, F, noise %g: %zu terms, off by %.1e\n", list[i].noise, info.parameters,
@@ -102,7 +103,7 @@ static void two_bodies_have_a_balance_each(void **unused) {
                           "start q = 0.8, v.q = 0.3, T1 = 1, T2 = 1.1\n");
     cls_table *t = make_data(s, 4, both, 20, 100, 0.05, 3);
     cls_learn_info info;
-    spoil(t, 4, both, 0.01);
+    spoil(t, 4, both, 0.01, 7);
     cls_model *m = learn(s, t, parts, 3, NULL, &info);
     double off = rollout(s, m, 0.05, 400);
     print_message("G, F1, F2: %zu terms, off by %.1e\n", info.parameters, off);
