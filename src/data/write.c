@@ -2,7 +2,7 @@
  *
  * Notes `# key: value`, one header line, one line per row; every number as the shortest text
  * that reads back to the same bits. Rows are formatted into one block that goes out when it is full: memory is
- * flat in the number of rows, and the cost is about 70 ns per number. The file
+ * flat in the number of rows, and the cost is about 35 ns per number, the system's part included. The file
  * appears under its name only on commit (base/file.c). A number that is not finite is written as
  * printf writes it and is then refused, with its line, by the reader. */
 #include "base/misuse.h"
@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "-1.2345678901234567e-308" and a separator; one byte more for printf's zero. */
-enum { NUMBER = CLSI_NUMBER, BLOCK = 1 << 18 };
+enum { NUMBER = CLSI_NUMBER_ROOM, BLOCK = 1 << 18 };
 
 struct cls_writer {
     clsi_file file;
@@ -181,6 +180,7 @@ cls_status cls_writer_row(cls_writer *w, const double *row, cls_error *error) {
 }
 
 static cls_status write_rows(const cls_table *t, cls_writer *w, cls_error *error) {
+    if (w->arrays) return clsi_array_file_table(w->arrays, t, error);
     double *row = clsi_calloc(t->n_columns, sizeof *row);
     if (!row) return clsi_no_memory(error);
     cls_status status = CLS_OK;

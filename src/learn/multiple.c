@@ -493,6 +493,7 @@ void clsi_multiple_problem(clsi_multiple *m, double huber, clsi_arrow *out) {
                         .windows = problem_windows,
                         .group = group_size(m),
                         .low = m->low,
+                        .n_scaled = m->n_scaled,
                         .high = m->high,
                         .x_low = m->x_low,
                         .x_high = m->x_high,

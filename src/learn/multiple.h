@@ -27,6 +27,7 @@ typedef struct clsi_multiple {
     const cls_system *system; /* with numbers: for starts */
     clsi_observer *observer;
     size_t nz, n_theta, ny, n_tracks;
+    size_t n_scaled;    /* parameters whose common multiple no row tells (arrow.h) */
     clsi_track **track; /* one for each thread */
     size_t n_pieces;
     clsi_piece *piece;

@@ -39,7 +39,9 @@ static const double WORSE = 2;   /* scales of long windows above that are misfit
 static cls_status start(clsi_noisy *k) {
     clsi_learner *w = k->w;
     cls_status status = clsi_noisy_take_terms(k);
+    w->long_heat = 1;
     if (status == CLS_OK) status = clsi_learner_solve(w);
+    w->long_heat = 0;
     if (status == CLS_OK) status = clsi_learner_make_positive(w, w->theta);
     if (status == CLS_OK) {
         clsi_noisy_keep_forms(k);
@@ -275,11 +277,9 @@ static cls_status find_terms(clsi_noisy *k) {
     }
     if (status == CLS_NUMERIC && !k->blind) {
         clsi_text_printf(&k->recipe.notes, "no fit with the first terms: begun with fewer\n");
-        clsi_noisy_begin(k, 1, 0);
+        clsi_noisy_begin(k, 2, 0, 1);
         memset(k->full, 0, P * sizeof *begin);
-        status = clsi_noisy_take_terms(k);
-        if (status == CLS_OK) status = clsi_learner_solve(k->w);
-        if (status == CLS_OK) clsi_noisy_spread_terms(k);
+        status = start(k);
         memcpy(first, k->keep, P);
         memcpy(begin, k->full, P * sizeof *begin);
         if (status == CLS_OK) status = go_back(k, first, begin, 0);
@@ -300,7 +300,7 @@ static cls_status begin(clsi_noisy *k) {
 /* Terms of energies may be more than potentials. */
 static cls_status begin_moving(clsi_noisy *k) {
     k->still = k->implicit = 0;
-    clsi_noisy_begin(k, 2, 1);
+    clsi_noisy_begin(k, 2, 1, SIZE_MAX);
     memset(k->full, 0, k->P * sizeof *k->full);
     return begin(k);
 }
@@ -440,6 +440,8 @@ static cls_status fix_scale(clsi_noisy *k, size_t n, double *C, double *errors, 
     }
     free(row);
     w->residual->scale_free = 1;
+    clsi_text_printf(&k->recipe.notes, "a multiple of energy and forces moves the same way, which "
+                                       "no data can tell: the mean mass was set to 1\n");
     return status == CLS_OK ? clsi_learner_rescale(w) : status;
 }
 

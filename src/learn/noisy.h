@@ -87,8 +87,8 @@ char *clsi_noisy_explain(const clsi_noisy *k);
 cls_status clsi_noisy_dictionary(clsi_noisy *k);
 /* The unknowns of a dictionary and room for what is kept of it. */
 cls_status clsi_noisy_room(clsi_noisy *k, size_t halved);
-/* Terms up to these total degrees, of energies and of other parts. */
-void clsi_noisy_begin(clsi_noisy *k, int energy, int other);
+/* Terms up to these total degrees, of energies and of other parts, of so many inputs at most. */
+void clsi_noisy_begin(clsi_noisy *k, int energy, int other, size_t together);
 /* The learner's unknowns with the terms that are kept, and their coefficients; the other way round;
  * floors and scales of what is positive by form. */
 cls_status clsi_noisy_take_terms(clsi_noisy *k);

@@ -23,8 +23,8 @@ static cls_status make_unknowns(clsi_noisy *k, size_t halved, clsi_unknowns **ou
     return status == CLS_OK ? clsi_terms_calm(*out, w->points, w->error) : status;
 }
 
-void clsi_noisy_begin(clsi_noisy *k, int energy, int other) {
-    clsi_terms_low(k->all, energy, other, k->keep);
+void clsi_noisy_begin(clsi_noisy *k, int energy, int other, size_t together) {
+    clsi_terms_low(k->all, energy, other, together, k->keep);
     for (size_t p = 0; p < k->P; p++) k->keep[p] &= !(k->still && k->barred[p]);
 }
 
@@ -80,7 +80,7 @@ cls_status clsi_noisy_dictionary(clsi_noisy *k) {
     }
     if (status == CLS_OK) status = make_room(k);
     if (status != CLS_OK) return status;
-    clsi_noisy_begin(k, 2, 1);
+    clsi_noisy_begin(k, 2, 1, SIZE_MAX);
     size_t locked = 0, P = k->P;
     for (size_t p = 0; p < P; p++) locked += k->locked[p];
     k->declined = !k->blind && !k->w->o->loss && !clsi_noisy_lacks(k->w->points) &&
@@ -217,6 +217,7 @@ cls_status clsi_noisy_set_up(clsi_noisy *k) {
     k->built = built;
     status = observe(k, w->unknowns, &open, &next);
     if (status == CLS_OK && k->multiple) move_windows(k->multiple, next);
+    if (next && w->info->normalised) next->n_scaled = w->unknowns->n_theta;
     clsi_multiple_free(&k->multiple);
     cls_system_free(&k->open);
     cls_system_free(&before);

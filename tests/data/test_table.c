@@ -234,6 +234,36 @@ static void test_many_blocks(void **state) {
     }
 }
 
+/* How many rows a file has is guessed from its first ones: wrong by ten times, both ways. */
+static void test_rows_of_other_lengths(void **state) {
+    (void)state;
+    enum { HALF = 40000 };
+    for (int longer = 0; longer < 2; longer++) {
+        const char *path = in_folder("lengths.csv");
+        FILE *f = fopen(path, "wb");
+        assert_non_null(f);
+        fputs("a,b,c\n", f);
+        for (int i = 0; i < 2 * HALF; i++) {
+            if ((i < HALF) == longer)
+                fprintf(f, "%.17g,%.17g,%d\n", 0.1 + i, -1.0 / (i + 3), i);
+            else
+                fprintf(f, "%d,%d,%d\n", i % 7, i % 5, i);
+        }
+        assert_int_equal(fclose(f), 0);
+        cls_table *t;
+        assert_int_equal(cls_table_read(path, &t, NULL), CLS_OK);
+        assert_int_equal(cls_table_rows(t), 2 * HALF);
+        for (int i = 0; i < 2 * HALF; i++) {
+            int is_long = (i < HALF) == longer;
+            assert_true(cls_table_column(t, 0)[i] == (is_long ? 0.1 + i : i % 7));
+            assert_true(cls_table_column(t, 1)[i] == (is_long ? -1.0 / (i + 3) : i % 5));
+            assert_true(cls_table_column(t, 2)[i] == i);
+        }
+        cls_table_free(&t);
+        unlink(path);
+    }
+}
+
 /* Of arrays exactly as many rows come as were told; nothing is left where they do not. */
 static void test_other_rows_than_told(void **state) {
     (void)state;
@@ -428,6 +458,7 @@ int main(void) {
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_binary_and_long_lines),
         cmocka_unit_test(test_many_blocks),
+        cmocka_unit_test(test_rows_of_other_lengths),
         cmocka_unit_test(test_other_rows_than_told),
         cmocka_unit_test(test_ranges_of_arrays),
         cmocka_unit_test(test_ranges),
