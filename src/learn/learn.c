@@ -246,14 +246,15 @@ static int is_local_noise(const clsi_learner *w, const clsi_stream *stream) {
 
 /* How much of the rollout is the error of steps as long as the data are apart. Where rows are steps of a
  * scheme, or positions are all there is, steps cannot be split. */
-static void split_steps(clsi_learner *w, const cls_system *s) {
+static void split_steps(clsi_learner *w, const cls_system *s, cls_simulator **kept) {
     enum { MOST_PARTS = 16 };
     double all = w->info->rollout, least = all;
     if (!(all > 0) || w->points->intervals || w->points->rule.scheme) return;
     for (size_t parts = 4; parts <= MOST_PARTS; parts *= 4) {
         double fine = clsi_learner_tell_all(
-            w, clsi_learner_is_first(w) ? clsi_rollout(w->points, s, parts, clsi_learner_hurry, w)
-                                        : 0);
+            w, clsi_learner_is_first(w)
+                   ? clsi_rollout(w->points, s, parts, kept, clsi_learner_hurry, w)
+                   : 0);
         if (fine == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
         if (!(fine >= 0 && fine < 0.5 * least)) return;
         w->info->rollout_fine = least = fine;
@@ -379,15 +380,17 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
     if (status == CLS_OK) status = clsi_learner_model(w, system, set, n_tables, names, out);
     if (!noisy && !o->want_report) cls_learn_report_free(&w->info->report);
     /* A solve is not chosen by its rollout, but a model that cannot be simulated must not pass. */
+    cls_simulator *kept = NULL;
     if (status == CLS_OK && !recorded && isnan(w->info->rollout) &&
         w->points->n_windows > w->points->n_training)
         w->info->rollout = clsi_learner_tell_all(
             w, clsi_learner_is_first(w)
-                   ? clsi_rollout(w->points, (*out)->system, 1, clsi_learner_hurry, w)
+                   ? clsi_rollout(w->points, (*out)->system, 1, &kept, clsi_learner_hurry, w)
                    : 0);
     if (w->info->rollout == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
     if (w->info->rollout < 0) w->info->rollout = NAN; /* broken off */
-    if (status == CLS_OK && !recorded && !w->no_memory) split_steps(w, (*out)->system);
+    if (status == CLS_OK && !recorded && !w->no_memory) split_steps(w, (*out)->system, &kept);
+    cls_simulator_free(&kept);
     if (status == CLS_OK && w->no_memory) {
         cls_model_free(out);
         status = clsi_no_memory(w->error);
