@@ -27,13 +27,17 @@ static size_t at_least(size_t n, size_t least) {
 
 static void list_programs(const clsi_variant *v, listed out[LISTED]) {
     const clsi_stepper *sp = v->sp;
-    const listed all[LISTED] = {
-        {"guess", sp->guess, NULL},   {"monitor", sp->monitor, NULL},
-        {"next", sp->next, NULL},     {"scale", sp->scale, NULL},
-        {"rate", v->rate, NULL},      {"slope", v->slope, NULL},
-        {"row_slope", v->row_slope, NULL}, {"row", v->row, NULL},
-        {"step_slope", v->step_slope, NULL}, {"residual", sp->residual, NULL},
-        {"guard", sp->guard, NULL}};
+    const listed all[LISTED] = {{"guess", sp->guess, NULL},
+                                {"monitor", sp->monitor, NULL},
+                                {"next", sp->next, NULL},
+                                {"scale", sp->scale, NULL},
+                                {"rate", v->rate, NULL},
+                                {"slope", v->slope, NULL},
+                                {"row_slope", v->row_slope, NULL},
+                                {"row", v->row, NULL},
+                                {"step_slope", v->step_slope, NULL},
+                                {"residual", sp->residual, NULL},
+                                {"guard", sp->guard, NULL}};
     memcpy(out, all, sizeof all);
 }
 
@@ -246,7 +250,7 @@ static cls_status emit_both(clsi_export *e, const listed *base, const listed *op
     clsi_text given = {0}, other = {0};
     size_t kept, *most = k == RESIDUAL ? &e->n_kept : &e->n_guard_kept;
     cls_status status = emit_one(e, base, k, "given", &s[0], tables, &given, &kept, error);
-    if (k >= WHOLE && kept > *most) *most = kept;
+    if (k >= WHOLE && k < LISTED && kept > *most) *most = kept;
     if (status == CLS_OK && e->open.sp)
         status = emit_one(e, open, k, "given", &s[1], tables, &other, &kept, error);
     *differs = e->open.sp && (given.length != other.length ||
@@ -254,7 +258,7 @@ static cls_status emit_both(clsi_export *e, const listed *base, const listed *op
     if (status == CLS_OK && given.length) clsi_text_printf(out, "%s\n", given.data);
     if (status == CLS_OK && *differs)
         status = emit_one(e, open, k, "open", &s[1], tables, out, &kept, error);
-    if (k >= WHOLE && kept > *most) *most = kept;
+    if (k >= WHOLE && k < LISTED && kept > *most) *most = kept;
     if (*differs) clsi_text_append(out, "\n");
     if (given.failed || other.failed) out->failed = 1;
     clsi_text_clear(&given);
@@ -319,7 +323,8 @@ static void append_choices(clsi_text *out, const clsi_export *e, const listed *b
 static cls_status write_all(clsi_export *e, const listed *base, const listed *open, sharing s[2],
                             clsi_tables *tables, clsi_text *out, cls_error *error) {
     int differs[WRITTEN] = {0};
-    cls_status status = emit_both(e, base, open, s, RESIDUAL, tables, out, &differs[RESIDUAL], error);
+    cls_status status =
+        emit_both(e, base, open, s, RESIDUAL, tables, out, &differs[RESIDUAL], error);
     place_sharing(e->base.sp, &s[0]);
     if (e->open.sp) place_sharing(e->open.sp, &s[1]);
     for (int k = 0; k < WRITTEN && status == CLS_OK; k++) {

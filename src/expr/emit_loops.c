@@ -194,8 +194,9 @@ static void append_loop(writer *w, const clsi_loop *loop) {
     clsi_places places = {append_leaf, append_exponent, w};
     clsi_piece e = {.p = l->p, .size = l->size, .places = &places};
     if (loop->n > 1)
-        clsi_text_printf(w->out, "  for (int i = 0; i < %u; i++) room[%u + i] = ",
-                         (unsigned)loop->n, (unsigned)loop->place);
+        clsi_text_printf(w->out,
+                         "  for (int i = 0; i < %u; i++) room[%u + i] = ", (unsigned)loop->n,
+                         (unsigned)loop->place);
     else
         clsi_text_printf(w->out, "  room[%u] = ", (unsigned)loop->place);
     clsi_emit_expression(w->out, &e, member[0]);
@@ -205,7 +206,7 @@ static void append_loop(writer *w, const clsi_loop *loop) {
 /* ---- outputs ---- */
 
 typedef struct copy {
-    uint32_t to, from;    /* an output, a register */
+    uint32_t to, from;     /* an output, a register */
     uint32_t space, place; /* of the register */
 } copy;
 
@@ -264,7 +265,8 @@ static void append_outputs(writer *w, size_t first, size_t last) {
         clsi_text_printf(w->out, "  for (int i = %zu; i < %zu; i++) out[i] = 0;\n", first, last);
     for (size_t k = 0, end; k < n; k = end) {
         uint32_t step = k + 1 < n ? all[k + 1].place - all[k].place : 0;
-        for (end = k + 1; end < n && all[end].space == all[k].space && step <= (all[k].space != 0) &&
+        for (end = k + 1; end < n && all[end].space == all[k].space &&
+                          step <= (all[k].space != 0) &&
                           all[end].place - all[end - 1].place == step;)
             end++;
         if (end - k >= RUN)

@@ -66,6 +66,20 @@ static int stage_of_output(const clsi_rolled *l, size_t k) {
     return k < l->p->n_first_outputs ? CLSI_STAGE_FIRST : CLSI_STAGE_REST;
 }
 
+enum { MANY = UINT32_MAX - 1 };
+
+/* The square in a root of x*x, or of that and a constant: the text names x once (clsi_k_root). */
+static int is_of_root(const cls_program *p, const uint32_t *user, size_t k) {
+    size_t base = base_of(p);
+    uint32_t u = user[base + k];
+    if (u < (uint32_t)MANY && p->code[u].code == CLSI_ADD) {
+        uint32_t other = p->code[u].a == base + k ? p->code[u].b : p->code[u].a;
+        if (other >= p->n_constants || !(p->constants[other] >= 0)) return 0;
+        u = user[base + u];
+    }
+    return u < (uint32_t)MANY && p->code[u].code == CLSI_CALL && p->code[u].function == CLS_FN_SQRT;
+}
+
 /* What is used once, in its own stage, stands where it is used. */
 static int find_expressions(clsi_rolled *l) {
     const cls_program *p = l->p;
@@ -73,14 +87,14 @@ static int find_expressions(clsi_rolled *l) {
     uint32_t *user = clsi_malloc((base + n + 1) * sizeof *user), operand[3];
     if (!user) return 0;
     for (size_t k = 0; k < base + n; k++) user[k] = NONE;
-    enum { MANY = UINT32_MAX - 1 };
-    for (size_t k = 0; k < n; k++) {
+    for (size_t k = 0; k < p->n_outputs; k++) user[p->outputs[k]] = (uint32_t)MANY;
+    for (size_t k = n; k-- > 0;) {
         int count = operands_of(&p->code[k], operand);
         for (int i = 0; i < count; i++)
             user[operand[i]] = user[operand[i]] == NONE ? (uint32_t)k : (uint32_t)MANY;
-        if (p->code[k].code == CLSI_SQUARE) user[operand[0]] = (uint32_t)MANY; /* named twice */
+        if (p->code[k].code == CLSI_SQUARE && !is_of_root(p, user, k))
+            user[operand[0]] = (uint32_t)MANY; /* named twice */
     }
-    for (size_t k = 0; k < p->n_outputs; k++) user[p->outputs[k]] = (uint32_t)MANY;
     for (size_t k = 0; k < n; k++) {
         uint32_t u = user[base + k];
         int once = u != NONE && u != (uint32_t)MANY && stage_of(l, u) == stage_of(l, k);
@@ -153,6 +167,19 @@ static size_t hash_bytes(const void *bytes, size_t n) {
     return clsi_hash_text(bytes, n);
 }
 
+static int has_name(const clsi_rolled *l, size_t k) {
+    return !l->size[base_of(l->p) + k];
+}
+
+/* The shape of an expression, and those of the results that it reads. */
+static size_t read_shapes(const classes *c, size_t k, uint32_t out[CLSI_LOOP_LEAVES + 1]) {
+    size_t n = clsi_loop_leaves(c->l, k, out + 1), base = base_of(c->l->p);
+    out[0] = c->shape[k];
+    for (size_t i = 1; i <= n; i++)
+        out[i] = out[i] >= base ? LEAVES + c->shape[out[i] - base] : leaf_shape(c->l, out[i]);
+    return n + 1;
+}
+
 /* The first instruction of the same shape is the shape. */
 static void find_shapes(classes *c) {
     const cls_program *p = c->l->p;
@@ -166,6 +193,29 @@ static void find_shapes(classes *c) {
         if (c->table[at] == NONE) c->table[at] = (uint32_t)k;
         c->shape[k] = c->table[at];
     }
+}
+
+/* Results that are read are told apart by what they are made of: members of a class then mostly read members of one
+ * class, in the same order, and need no tables. (Deeper, classes become many.) */
+static int refine_shapes(classes *c) {
+    size_t n = c->l->p->n_instructions;
+    uint32_t *now = clsi_malloc((n + 1) * sizeof *now);
+    if (!now) return 0;
+    memset(c->table, 0xff, (c->mask + 1) * sizeof *c->table);
+    for (size_t k = 0; k < n; k++) {
+        uint32_t read[CLSI_LOOP_LEAVES + 1], other[CLSI_LOOP_LEAVES + 1];
+        if (!has_name(c->l, k)) continue;
+        size_t m = read_shapes(c, k, read), at = hash_bytes(read, m * sizeof *read) & c->mask;
+        for (; c->table[at] != NONE; at = (at + 1) & c->mask)
+            if (read_shapes(c, c->table[at], other) == m && !memcmp(read, other, m * sizeof *read))
+                break;
+        if (c->table[at] == NONE) c->table[at] = (uint32_t)k;
+        now[k] = c->table[at];
+    }
+    for (size_t k = 0; k < n; k++)
+        if (has_name(c->l, k)) c->shape[k] = now[k];
+    free(now);
+    return 1;
 }
 
 /* ---- classes ---- */
@@ -188,10 +238,6 @@ static int same_class(const classes *c, size_t a, size_t b) {
     if (c->shape[a] != c->shape[b] || stage_of(c->l, a) != stage_of(c->l, b)) return 0;
     size_t n = pattern_of(c->l, a, x);
     return pattern_of(c->l, b, y) == n && !memcmp(x, y, n);
-}
-
-static int has_name(const clsi_rolled *l, size_t k) {
-    return !l->size[base_of(l->p) + k];
 }
 
 static size_t find_classes(classes *c) {
@@ -264,13 +310,59 @@ static int find_readers(classes *c) {
     return 1;
 }
 
-static int by_number(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
+/* ---- the order within a loop ---- */
+
+typedef struct keyed {
+    uint64_t key;
+    uint32_t k;
+} keyed;
+
+static int by_key(const void *a, const void *b) {
+    const keyed *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return (x->k > y->k) - (x->k < y->k);
+}
+
+/* Where leaf j of instruction k is, within its own loop or among the inputs. */
+static uint64_t key_of(const classes *c, size_t k, size_t j) {
+    uint32_t leaf[CLSI_LOOP_LEAVES];
+    size_t base = base_of(c->l->p);
+    (void)clsi_loop_leaves(c->l, k, leaf);
+    if (leaf[j] < base) return leaf[j];
+    return ((uint64_t)c->loop[leaf[j] - base] << 32) + c->l->place[leaf[j] - base];
+}
+
+/* Sorted by an operand that then needs no table: all members read another one, side by side. Else in the order of
+ * the program, which is that of cells, and the only one for a loop that reads its own results. */
+static void sort_members(classes *c, const clsi_loop *loop, keyed *scratch) {
+    clsi_rolled *l = c->l;
+    uint32_t *member = l->members + loop->first, leaf[CLSI_LOOP_LEAVES];
+    size_t n = loop->n, base = base_of(l->p), n_leaves = clsi_loop_leaves(l, member[0], leaf);
+    int alone = 1;
+    for (size_t i = 0; i < n; i++) {
+        scratch[i] = (keyed){0, member[i]};
+        size_t m = clsi_loop_leaves(l, member[i], leaf);
+        for (size_t j = 0; j < m; j++)
+            alone &= leaf[j] < base || c->loop[leaf[j] - base] != c->loop[member[i]];
+    }
+    qsort(scratch, n, sizeof *scratch, by_key);
+    for (size_t i = 0; i < n; i++) member[i] = scratch[i].k;
+    (void)clsi_loop_leaves(l, member[0], leaf);
+    for (size_t j = 0; alone && j < n_leaves; j++) {
+        if (leaf[j] < l->p->n_constants) continue;
+        for (size_t i = 0; i < n; i++) scratch[i] = (keyed){key_of(c, member[i], j), member[i]};
+        qsort(scratch, n, sizeof *scratch, by_key);
+        size_t i = 1;
+        while (i < n && scratch[i].key == scratch[0].key + i) i++;
+        if (i < n) continue;
+        for (i = 0; i < n; i++) member[i] = scratch[i].k;
+        break;
+    }
+    for (size_t i = 0; i < n; i++) l->place[member[i]] = (uint32_t)i; /* in the loop, for now */
 }
 
 /* All members of a class that can be computed, those that wait for each other included. */
-static void take_class(classes *c, uint32_t class, size_t *n_members) {
+static void take_class(classes *c, uint32_t class, size_t *n_members, keyed *scratch) {
     clsi_rolled *l = c->l;
     clsi_loop *loop = &l->loops[l->n_loops];
     *loop = (clsi_loop){.first = (uint32_t)*n_members};
@@ -285,12 +377,14 @@ static void take_class(classes *c, uint32_t class, size_t *n_members) {
     loop->n = (uint32_t)*n_members - loop->first;
     c->left[class] -= loop->n;
     c->n_ready[class] = 0;
-    qsort(l->members + loop->first, loop->n, sizeof *l->members, by_number);
+    sort_members(c, loop, scratch);
     l->n_loops++;
 }
 
-static void find_order(classes *c) {
+static int find_order(classes *c) {
     size_t n_members = 0;
+    keyed *scratch = clsi_malloc((c->l->p->n_instructions + 1) * sizeof *scratch);
+    if (!scratch) return 0;
     for (int s = 0; s < (c->l->staged ? CLSI_STAGES : 1); s++) {
         for (;;) {
             uint32_t best = NONE;
@@ -303,10 +397,12 @@ static void find_order(classes *c) {
                 if (best == NONE || c->n_ready[k] > c->n_ready[best]) best = k;
             }
             if (best == NONE) break;
-            take_class(c, best, &n_members);
+            take_class(c, best, &n_members, scratch);
         }
         c->l->end[s] = c->l->n_loops;
     }
+    free(scratch);
+    return 1;
 }
 
 /* ---- the room ---- */
@@ -402,13 +498,14 @@ static int find_places(classes *c) {
 
 static int classes_room(classes *c) {
     size_t n = c->l->p->n_instructions;
-    for (c->mask = 1; c->mask < 2 * n; c->mask *= 2) {}
+    for (c->mask = 1; c->mask < 2 * n; c->mask *= 2) {
+    }
     c->table = clsi_malloc(c->mask * sizeof *c->table);
     c->shape = clsi_calloc(10 * n + 1, sizeof *c->shape);
     if (!c->table || !c->shape) return 0;
     memset(c->table, 0xff, c->mask * sizeof *c->table);
     c->mask--;
-    uint32_t **const all[] = {&c->class, &c->model, &c->left, &c->ready,       &c->n_ready,
+    uint32_t **const all[] = {&c->class, &c->model,   &c->left, &c->ready,       &c->n_ready,
                               &c->next,  &c->pending, &c->loop, &c->first_reader};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) *all[k] = c->shape + (k + 1) * n;
     return 1;
@@ -421,11 +518,11 @@ static int find_loops(clsi_rolled *l) {
     size_t named = 0;
     if (whole) {
         find_shapes(&c);
+        whole = refine_shapes(&c);
         named = find_classes(&c);
     }
     if (whole && SHORTER * (size_t)c.n < named) {
-        whole = find_readers(&c);
-        if (whole) find_order(&c);
+        whole = find_readers(&c) && find_order(&c);
         if (SHORTER * l->n_loops >= named) l->n_loops = 0;
         if (whole && l->n_loops) whole = find_places(&c);
     }
@@ -435,18 +532,19 @@ static int find_loops(clsi_rolled *l) {
     return whole;
 }
 
-cls_status clsi_rolled_create(const cls_program *p, int staged, clsi_rolled **out, cls_error *error) {
+cls_status clsi_rolled_create(const cls_program *p, int staged, clsi_rolled **out,
+                              cls_error *error) {
     *out = NULL;
     if (!p || p->n_takes || p->n_parameters || p->n_instructions < FEW) return CLS_OK;
     size_t n = p->n_instructions, base = base_of(p);
     clsi_rolled *l = clsi_calloc(1, sizeof *l);
     if (!l) return clsi_no_memory(error);
     *l = (clsi_rolled){.p = p,
-                      .staged = staged,
-                      .size = clsi_calloc(base + n, 1),
-                      .place = clsi_calloc(n, sizeof *l->place),
-                      .members = clsi_calloc(n, sizeof *l->members),
-                      .loops = clsi_calloc(n, sizeof *l->loops)};
+                       .staged = staged,
+                       .size = clsi_calloc(base + n, 1),
+                       .place = clsi_calloc(n, sizeof *l->place),
+                       .members = clsi_calloc(n, sizeof *l->members),
+                       .loops = clsi_calloc(n, sizeof *l->loops)};
     int whole = l->size && l->place && l->members && l->loops && find_loops(l);
     int worth = whole && l->n_loops;
     if (worth)

@@ -242,7 +242,8 @@ void clsi_programs_used(size_t n, const cls_program *const *programs, clsi_progr
 /* A long program as loops over formulas of equal shape (loops.c); *out stays NULL where statements are better.
  * staged: it is written in stages. */
 typedef struct clsi_rolled clsi_rolled;
-cls_status clsi_rolled_create(const cls_program *p, int staged, clsi_rolled **out, cls_error *error);
+cls_status clsi_rolled_create(const cls_program *p, int staged, clsi_rolled **out,
+                              cls_error *error);
 void clsi_rolled_free(clsi_rolled **l);
 size_t clsi_rolled_room(const clsi_rolled *l); /* numbers that it needs, as `room` or `keep` */
 /* Tables of indices that the loops of many programs read, each once. */
