@@ -105,16 +105,20 @@ static int is_linear(size_t n, const uint32_t *v) {
     return 1;
 }
 
+/* first + step*i */
+static void append_linear(clsi_text *out, uint32_t first, int64_t step) {
+    if (first || step <= 0) clsi_text_printf(out, "%u", (unsigned)first);
+    if (!step) return;
+    clsi_text_append(out, step < 0 ? " - " : first ? " + " : "");
+    if (step != 1 && step != -1) clsi_text_printf(out, "%lld*", (long long)llabs(step));
+    clsi_text_append(out, "i");
+}
+
 /* v[i] as an expression in i; v is changed. */
 static void append_index(writer *w, clsi_text *out, size_t n, uint32_t *v) {
-    int64_t step = n > 1 ? (int64_t)v[1] - v[0] : 0;
     uint32_t least = v[0];
     if (is_linear(n, v)) {
-        if (v[0] || !step) clsi_text_printf(out, "%u", (unsigned)v[0]);
-        if (!step) return;
-        clsi_text_append(out, step < 0 ? " - " : v[0] ? " + " : "");
-        if (step != 1 && step != -1) clsi_text_printf(out, "%lld*", (long long)llabs(step));
-        clsi_text_append(out, "i");
+        append_linear(out, v[0], n > 1 ? (int64_t)v[1] - v[0] : 0);
         return;
     }
     for (size_t i = 1; i < n; i++)
@@ -193,12 +197,10 @@ static void append_loop(writer *w, const clsi_loop *loop) {
     }
     clsi_places places = {append_leaf, append_exponent, w};
     clsi_piece e = {.p = l->p, .size = l->size, .places = &places};
-    if (loop->n > 1)
-        clsi_text_printf(w->out,
-                         "  for (int i = 0; i < %u; i++) room[%u + i] = ", (unsigned)loop->n,
-                         (unsigned)loop->place);
-    else
-        clsi_text_printf(w->out, "  room[%u] = ", (unsigned)loop->place);
+    if (loop->n > 1) clsi_text_printf(w->out, "  for (int i = 0; i < %u; i++) ", (unsigned)loop->n);
+    clsi_text_append(w->out, loop->n > 1 ? "room[" : "  room[");
+    append_linear(w->out, loop->place, loop->n > 1);
+    clsi_text_append(w->out, "] = ");
     clsi_emit_expression(w->out, &e, member[0]);
     clsi_text_append(w->out, ";\n");
 }

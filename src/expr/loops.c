@@ -19,7 +19,7 @@
 
 /* Programs of fewer instructions stay statements over local variables, which need no room; a text becomes loops
  * where these are at most a quarter of its expressions. */
-enum { FEW = 1000, SHORTER = 4, OPERATIONS = 12 };
+enum { FEW = 300, SHORTER = 4, OPERATIONS = 12 };
 #define NONE UINT32_MAX
 
 /* ---- expressions ---- */
