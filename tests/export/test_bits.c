@@ -25,6 +25,21 @@ static void same_bits(const char *name, uint64_t steps) {
     cls_system_free(&s);
 }
 
+/* A system of its own, by several compilers. */
+static void same_bits_of(const char *text, uint64_t steps, size_t n, const char *const *compilers) {
+    for (size_t k = 0; k < n; k++) {
+        cls_system *s;
+        exported x;
+        cls_error error = {0};
+        if (cls_system_parse(text, "functions", NULL, &s, &error) != CLS_OK)
+            fail_msg("%s", error.message);
+        exported_open(&x, s, NULL, NULL, compilers[k]);
+        assert_int_equal(exported_compare(&x, s, NULL, steps, 1), steps);
+        exported_close(&x);
+        cls_system_free(&s);
+    }
+}
+
 static void every_system(void **unused) {
     (void)unused;
     assert_true(cls_builtin_count() >= 14);
@@ -59,17 +74,7 @@ static void loops_of_functions(void **unused) {
         "for i in 1..N: start x[i] = 0.3*sin(i), v.x[i] = 0.1*cos(3*i), T[i] = 1 + 0.1*sin(2*i)\n"
         "step 0.01\nuntil 10\n";
     static const char *const compilers[] = {FAST, "gcc -std=c99 -O3"};
-    for (size_t k = 0; k < THINNED(2, 1); k++) {
-        cls_system *s;
-        exported x;
-        cls_error error = {0};
-        if (cls_system_parse(text, "cells", NULL, &s, &error) != CLS_OK)
-            fail_msg("%s", error.message);
-        exported_open(&x, s, NULL, NULL, compilers[k]);
-        assert_int_equal(exported_compare(&x, s, NULL, STEPS / 10, 1), STEPS / 10);
-        exported_close(&x);
-        cls_system_free(&s);
-    }
+    same_bits_of(text, STEPS / 10, THINNED(2, 1), compilers);
 }
 
 /* The first built-in system that a scheme makes sense for. */
@@ -138,17 +143,7 @@ static void functions_two_at_a_time(void **unused) {
         " + exp(-exp(x/2)) + exp(-y) + log(2 + (1 + z^2)^0.3) + exp(-z)\n"
         "start x = 0.4, y = 0.3, z = -0.2, p.x = 0.5, p.y = -0.1, p.z = 0.3\nstep 0.02\nuntil 10\n";
     static const char *const compilers[] = {FAST, "gcc -std=c99 -O3", "gcc -std=c99 -Os"};
-    for (size_t k = 0; k < THINNED(3, 1); k++) {
-        cls_system *s;
-        exported x;
-        cls_error error = {0};
-        if (cls_system_parse(text, "functions", NULL, &s, &error) != CLS_OK)
-            fail_msg("%s", error.message);
-        exported_open(&x, s, NULL, NULL, compilers[k]);
-        assert_int_equal(exported_compare(&x, s, NULL, STEPS, 1), STEPS);
-        exported_close(&x);
-        cls_system_free(&s);
-    }
+    same_bits_of(text, STEPS, THINNED(3, 1), compilers);
 }
 
 /* What the header promises to compile silently, by the compilers that are there. */
