@@ -144,6 +144,12 @@ static cls_status advance(cls_simulator *sim, uint64_t *done, uint64_t to, uint6
     return CLS_OK;
 }
 
+/* What is said of work and heat between two rows says nothing of a state. */
+static int is_of_a_path(const cls_law *law) {
+    return !strcmp(law->name, "work") || !strcmp(law->name, "heat") ||
+           !strcmp(law->name, "entropy.outside");
+}
+
 /* A law of the system itself that is broken where a motion could not go on (a heat capacity of the wrong
  * sign, a friction that drives) says more than the step that failed: it is added to the message. */
 static void add_broken_law(const cls_system *s, cls_simulator *sim, double *row, cls_error *error) {
@@ -163,7 +169,7 @@ static void add_broken_law(const cls_system *s, cls_simulator *sim, double *row,
     for (size_t i = 0; !status && i < cls_audit_count(audit); i++) {
         const cls_law *law = cls_audit_law(audit, i);
         size_t n = strlen(error->message);
-        if (law->passed || law->finding) continue;
+        if (law->passed || law->finding || is_of_a_path(law)) continue;
         snprintf(error->message + n, sizeof error->message - n,
                  "; the law `%s` is broken there: %s", law->name, law->text);
         break;

@@ -39,7 +39,8 @@ CLS_API cls_audit_options cls_audit_defaults(void);
  * q with v.q or p.q, S or T). Laws along the path: energy, entropy, invariants, domain; laws of the
  * definition over the data's range and beyond it: dissipation sign, heat exchange sign, momentum at
  * rest, mass matrix positive, heat capacity positive, temperature positive. "momentum at rest" and
- * "convexity" are findings: they are reported and not judged. Convexity is reported where there are
+ * "convexity" are findings: they are reported and not judged; so are work and heat where the rows are too far
+ * apart for their rates. Convexity is reported where there are
  * momenta and entropies: `value` is the smallest eigenvalue over the data of a thermal lagrangian's
  * Hessian in (v, T), of a hamiltonian's in (p, S). */
 CLS_API cls_status cls_audit_trajectory(const cls_system *s, const cls_table *t,

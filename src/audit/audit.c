@@ -6,6 +6,7 @@
  * the definition holds between the sampled points. */
 #include "base/locale.h"
 #include "base/misuse.h"
+#include "base/options.h"
 #include "audit/audit.h"
 #include <clausius/options.h>
 #include <float.h>
@@ -34,9 +35,9 @@ const cls_option *cls_audit_option_table(size_t *n) {
          0, "relative drift of invariants allowed"},
         {"entropy-limit", CLS_OPTION_REAL, AT(entropy_limit), 2e-15, 0, INFINITY, NULL, NULL, 0, 0,
          "a row may lie this part of |S| below the highest before it"},
-        {"beyond", CLS_OPTION_REAL, AT(beyond), 2, 1, INFINITY, NULL, NULL, 0, 0,
+        {"beyond", CLS_OPTION_REAL, AT(beyond), 2, 1, 1e6, NULL, NULL, 0, 0,
          "the state laws are also checked in a box this much larger than the data"},
-        {"samples", CLS_OPTION_SIZE, AT(samples), 4096, 0, 0x1p53, NULL, NULL, 0, 0,
+        {"samples", CLS_OPTION_SIZE, AT(samples), 4096, 0, 1e8, NULL, NULL, 0, 0,
          "points of that box"},
         {"order-expected", CLS_OPTION_REAL, AT(order_expected), 0, 0, INFINITY, NULL, NULL, 0, 0,
          "0: order is printed, not judged"},
@@ -92,28 +93,14 @@ cls_status clsi_audit_native(const cls_system *s, size_t count, const cls_node *
     return status ? status : clsi_no_memory(error);
 }
 
-static int sane(double x, double least) {
-    return isfinite(x) && x >= least;
-}
-
 static cls_status take_options(const cls_audit_options *given, cls_audit_options *o,
                                cls_error *error) {
+    size_t n;
+    const cls_option *rows = cls_audit_option_table(&n);
     *o = cls_audit_defaults();
     TAKE_OPTIONS(o, given);
     o->size = sizeof *o;
-    if (!sane(o->energy_limit, 0) || !sane(o->invariant_limit, 0) || !sane(o->entropy_limit, 0))
-        return clsi_fail(error, CLS_USAGE,
-                         "audit: energy_limit, invariant_limit and entropy_limit must be finite "
-                         "and not negative");
-    if (!sane(o->beyond, 1))
-        return clsi_fail(error, CLS_USAGE,
-                         "audit: beyond = %g must be at least 1 (1 is the data's own range)",
-                         o->beyond);
-    if (!sane(o->order_expected, 0))
-        return clsi_fail(error, CLS_USAGE,
-                         "audit: order_expected = %g must be 0 (not judged) or an order",
-                         o->order_expected);
-    return CLS_OK;
+    return clsi_options_in_range(n, rows, o, error);
 }
 
 cls_status cls_audit_trajectory(const cls_system *s, const cls_table *t,

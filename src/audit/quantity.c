@@ -200,25 +200,46 @@ static int is_kept(clsi_quantity_kind kind) {
     return kind == CLSI_OF_ENERGY || kind == CLSI_OF_ENTROPY || kind == CLSI_OF_INVARIANT;
 }
 
-/* The same with the inputs of the row before: what a zero-order hold has at the end of a step. */
-static cls_status measure_held(const cls_system *s, const clsi_states *st, clsi_quantity *x,
-                               cls_error *error) {
+/* The inputs of the row before: what a zero-order hold has at the end of a step. */
+static void hold_inputs(const clsi_states *st, double *z) {
     size_t rows = st->rows, inputs = (st->nz + 1) * rows;
-    double *z = clsi_calloc(inputs + st->nu * rows, sizeof *z);
+    for (size_t k = 0; k < st->nu; k++)
+        memcpy(z + inputs + k * rows + 1, st->z + inputs + k * rows, (rows - 1) * sizeof *z);
+}
+
+/* The middle of this row and the one before. */
+static void go_halfway(const clsi_states *st, double *z) {
+    size_t rows = st->rows;
+    for (size_t i = 0; i < st->nz + 1 + st->nu; i++)
+        for (size_t k = 1; k < rows; k++)
+            z[i * rows + k] = st->z[i * rows + k - 1] / 2 + st->z[i * rows + k] / 2;
+}
+
+/* A quantity at other states than those of the rows. */
+static cls_status measure_at(const cls_system *s, const clsi_states *st, const clsi_quantity *x,
+                             void (*change)(const clsi_states *, double *), double **value,
+                             cls_error *error) {
+    size_t rows = st->rows, n = (st->nz + 1 + st->nu) * rows;
+    double *z = clsi_calloc(n, sizeof *z);
     cls_program *program = NULL;
-    x->held = clsi_calloc(rows, sizeof *x->held);
-    cls_status status = z && x->held ? CLS_OK : clsi_no_memory(error);
+    *value = clsi_calloc(rows, sizeof **value);
+    cls_status status = z && *value ? CLS_OK : clsi_no_memory(error);
     if (!status) {
-        memcpy(z, st->z, (inputs + st->nu * rows) * sizeof *z);
-        for (size_t k = 0; k < st->nu; k++)
-            memcpy(z + inputs + k * rows + 1, st->z + inputs + k * rows, (rows - 1) * sizeof *z);
+        memcpy(z, st->z, n * sizeof *z);
+        change(st, z);
         status = clsi_audit_program(s, 1, &x->node, &program, error);
     }
-    if (!status && cls_program_run_many(program, rows, rows, z, x->held))
+    if (!status && cls_program_run_many(program, rows, rows, z, *value))
         status = clsi_no_memory(error);
     cls_program_free(&program);
     free(z);
     return status;
+}
+
+static cls_status measure_power(const cls_system *s, const clsi_states *st, clsi_quantity *x,
+                                cls_error *error) {
+    cls_status status = measure_at(s, st, x, go_halfway, &x->middle, error);
+    return status || !s->nu ? status : measure_at(s, st, x, hold_inputs, &x->held, error);
 }
 
 /* Accounts are written in doubles, too: work and heat that pass through a system for long are much
@@ -307,7 +328,7 @@ cls_status clsi_quantities_create(const cls_system *s, const clsi_states *st, cl
         clsi_quantity *x = &list[i];
         if (is_kept(x->kind)) status = measure_rounding(s, st, x, error);
         if (!status) add_outside(st, x);
-        if (!status && x->kind == CLSI_OF_POWER && s->nu) status = measure_held(s, st, x, error);
+        if (!status && x->kind == CLSI_OF_POWER) status = measure_power(s, st, x, error);
     }
     if (status) clsi_quantities_free(&list, *n);
     *out = list;
@@ -319,6 +340,7 @@ void clsi_quantities_free(clsi_quantity **list, size_t n) {
     for (size_t i = 0; i < n; i++) {
         free((*list)[i].value);
         free((*list)[i].held);
+        free((*list)[i].middle);
         free((*list)[i].scale);
         free((*list)[i].rounded);
     }

@@ -21,9 +21,10 @@ typedef struct clsi_quantity {
     clsi_quantity_kind kind;
     size_t index; /* which velocity, entropy, ... */
     cls_node node;
-    double *value; /* (rows) */
-    double *held;  /* (rows), of powers: with the inputs of the row before; NULL without inputs */
-    double *scale; /* (parts) largest size of any additive term of the formula; never 0 */
+    double *value;  /* (rows) */
+    double *held;   /* (rows), of powers: with the inputs of the row before; NULL without inputs */
+    double *middle; /* (rows), of powers: halfway from the row before; else NULL */
+    double *scale;  /* (parts) largest size of any additive term of the formula; never 0 */
     /* (parts) what rounding the states to doubles may change it by; 0 where it is not wanted */
     double *rounded;
 } clsi_quantity;

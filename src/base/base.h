@@ -17,7 +17,8 @@ enum { CLSI_ALIGNMENT = 64 };
 void *clsi_calloc(size_t n, size_t size);
 void *clsi_malloc(size_t size);
 void *clsi_realloc(void *old, size_t size);
-void *clsi_aligned(size_t size); /* at a multiple of CLSI_ALIGNMENT */
+void *clsi_aligned(size_t size);                /* at a multiple of CLSI_ALIGNMENT */
+void clsi_expect_use(void *block, size_t size); /* soon, and of all of it: a hint to the system */
 char *clsi_strdup(const char *s);
 char *clsi_strndup(const char *s, size_t n);
 /* How many allocations of this thread have failed so far. Searches take another way where a candidate
@@ -57,15 +58,20 @@ static inline size_t clsi_hash_text(const char *s, size_t n) {
     return (size_t)(h ^ h >> 32);
 }
 
-/* Numbers, independent of the locale (number.c). Shortest decimal that reads back to the same double
+/* Numbers, independent of the locale (number.c, shortest.c). Shortest decimal that reads back to the same double
  * ("0.1", not "0.10000000000000001"); at most 24 characters. */
-enum { CLSI_NUMBER = 32 }; /* room to give: digits are moved within it */
+enum { CLSI_NUMBER = 32, CLSI_NUMBER_ROOM = 40 };
 void clsi_format_double(double value, char out[CLSI_NUMBER]);
-size_t clsi_write_double(double value, char *out); /* the same without NUL: its length */
+/* The same without NUL: its length. Digits are moved as a block: what is behind it, up to CLSI_NUMBER_ROOM, is written over. */
+size_t clsi_write_double(double value, char *out);
 /* The decimal number at s, correctly rounded: where it ends, or NULL when there is none. `mark` is
  * the decimal mark. Exponents with e, E, d, D; hexadecimal floats; no blanks, inf or nan. Seven
  * bytes behind the end of the text must be readable. */
 const char *clsi_scan_double(const char *s, char mark, double *out);
+/* n such numbers with `separator` between them (' ': any blanks; ',' excludes a decimal comma) and blanks around them, all finite, number i into
+ * columns[i][at] (NULL: not wanted): where the last one ends, or NULL when they are not all there. */
+const char *clsi_scan_row(const char *s, char separator, char mark, size_t n,
+                          double *const *columns, size_t at);
 int clsi_read_double(const char *text, double *out); /* 1 when all of it is one such number */
 
 /* CLS_IO with the reason (an errno), or CLS_MEMORY where that is what was missing. */

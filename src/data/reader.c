@@ -163,6 +163,14 @@ cls_status clsi_reader_seek(cls_reader *r, uint64_t from, uint64_t limit, cls_er
 
 /* ---- whole ---- */
 
+/* How many rows there will be, as long as those read so far; a few more, because what is too little is moved. */
+static size_t expected_rows(const cls_reader *r, size_t rows) {
+    uint64_t size = r->format->size ? r->format->size(r->source) : 0;
+    uint64_t place = size ? r->format->place(r->source) : 0;
+    double all = place ? 1.02 * (double)rows * ((double)size / (double)place) : 0;
+    return all < 1e15 ? (size_t)all : 0;
+}
+
 static cls_status read_all(cls_reader *r, cls_table **out, cls_error *error) {
     enum { CHUNK = 16384, NUMBERS = 1 << 22 }; /* rows of few columns; numbers of many */
     const cls_table *head = r->head;
@@ -177,10 +185,13 @@ static cls_status read_all(cls_reader *r, cls_table **out, cls_error *error) {
                 : clsi_no_memory(error);
     for (size_t rows = 1; !status && rows;) {
         cls_table *t = *out;
-        status = clsi_table_reserve(t, t->rows + chunk, error);
+        if (t->rows == t->room) status = clsi_table_reserve(t, t->rows + chunk, error);
         for (size_t c = 0; !status && c < t->n_columns; c++) columns[c] = t->columns[c] + t->rows;
-        if (!status) status = cls_reader_next(r, chunk, columns, &rows, error);
+        size_t room = t->room - t->rows < chunk ? t->room - t->rows : chunk;
+        if (!status) status = cls_reader_next(r, room, columns, &rows, error);
         if (!status) t->rows += rows;
+        if (!status && rows == chunk && t->rows == chunk)
+            status = clsi_table_expect(t, expected_rows(r, chunk), error);
     }
     for (size_t c = 0; !status && c < head->n_columns; c++)
         if (head->units[c]) status = cls_table_set_unit(*out, c, head->units[c], error);

@@ -158,7 +158,8 @@ int clsi_stamp_read(const char *s, size_t n, int order, clsi_stamp *out) {
 
 typedef struct tally {
     size_t numbers, stamps, words;
-    int kind, brief, vague;
+    int kind, brief;
+    clsi_cell vague; /* the first that may be read in two ways */
 } tally;
 
 enum { VAGUE = 3 }; /* 3/4/2026 */
@@ -177,7 +178,7 @@ static void count_row(const clsi_dialect *d, const char *s, const char *stop, si
             of[i].stamps++;
             of[i].kind |= t.kind;
             of[i].brief |= t.brief;
-            of[i].vague |= t.tells == VAGUE;
+            if (t.tells == VAGUE && !of[i].vague.begin) of[i].vague = c;
             if (!*order && t.tells != VAGUE) *order = t.tells;
         } else {
             of[i].words++;
@@ -233,6 +234,19 @@ static void tell(const clsi_dialect *d, const char *s, const char *stop, size_t 
     clsi_table_remark(head, "column \"%s\": %s (\"%s\")", d->names.items[i], what, shown(&c, text));
 }
 
+/* With the line of the date, which lies in the block. */
+static cls_status refuse_vague(const clsi_lines *l, const clsi_dialect *d, size_t column,
+                               const clsi_cell *c, cls_error *error) {
+    clsi_lines there = *l;
+    char text[48];
+    there.line++;
+    for (const char *s = l->block + l->begin; s < c->begin; s++) there.line += *s == '\n';
+    return clsi_lines_bad(&there, (int)column + 1, error,
+                          "column \"%s\": no row tells whether the day or the month comes "
+                          "first in \"%s\"; write dates as 2026-01-31",
+                          d->names.items[column], shown(c, text));
+}
+
 /* From tallies to kinds (whole: rows of the file, where all of them were looked at; else 0); which column of dates goes with which one of times. */
 static cls_status decide(clsi_stamps *k, const clsi_lines *l, const clsi_dialect *d,
                          const tally *of, size_t whole, int order, const char *s, const char *stop,
@@ -246,15 +260,8 @@ static cls_status decide(clsi_stamps *k, const clsi_lines *l, const clsi_dialect
                 CLSI_WORDS; /* a column in which nothing ever stands has no numbers either */
         if (k->kind[i] == CLSI_DATE) dates++, k->date = i;
         if (k->kind[i] == CLSI_CLOCK) clocks++, k->clock = i;
-        if (of[i].vague && !order && (k->kind[i] & CLSI_DATE)) {
-            clsi_cell c = {s, s};
-            char text[48];
-            cell_of(d, s, stop, i, &c);
-            return clsi_lines_bad(l, (int)i + 1, error,
-                                  "column \"%s\": no row tells whether the day or the month comes "
-                                  "first in \"%s\"; write dates as 2026-01-31",
-                                  d->names.items[i], shown(&c, text));
-        }
+        if (of[i].vague.begin && !order && (k->kind[i] & CLSI_DATE))
+            return refuse_vague(l, d, i, &of[i].vague, error);
     }
     k->order = order;
     k->pair = dates == 1 && clocks == 1;

@@ -1,6 +1,6 @@
 /* Tables of named columns in memory.
  *
- * Each column is one contiguous array; all grow together by doubling, so that appending a row costs
+ * Each column is one contiguous array, all stand in one block and grow together by doubling, so that appending a row costs
  * O(columns) amortised and a column can be handed out as a plain pointer (valid until the next
  * append). Finding a column is a linear search: a caller does it once, not once per row. Numbers
  * are kept as they come, also those that are not finite. */
@@ -10,6 +10,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { FIRST = 16, MANY = 4096 }; /* rows at first, of less than so many columns */
 
 static int on_one_line(const char *s) {
     return !s[strcspn(s, "\r\n")];
@@ -131,8 +133,8 @@ void cls_table_free(cls_table **table) {
     for (size_t i = 0; i < t->n_columns; i++) {
         if (t->names) free(t->names[i]);
         if (t->units) free(t->units[i]);
-        if (t->columns && !t->borrowed) free(t->columns[i]);
     }
+    free(t->block);
     for (size_t i = 0; i < t->n_notes; i++) {
         free(t->notes[i].key);
         free(t->notes[i].value);
@@ -180,16 +182,32 @@ int cls_table_find(const cls_table *t, const char *name) {
     return -1;
 }
 
-/* `room` moves only when every column has moved: a failure half way leaves a good table. */
-cls_status clsi_table_reserve(cls_table *t, size_t rows, cls_error *error) {
-    size_t room = t->room;
-    if (rows <= room) return CLS_OK;
+/* All columns move to a block with room for `room` rows. They begin in different sets of the cache: a row is a number in each of them. */
+static cls_status resize(cls_table *t, size_t room, int soon, cls_error *error) {
+    size_t stride = ((room + 7) / 8 | 1) * 8, most = PTRDIFF_MAX / sizeof(double) / t->n_columns;
+    size_t size = t->n_columns * stride * sizeof(double);
+    double *block = room < most && stride < most ? clsi_aligned(size) : NULL;
+    if (!block) return clsi_no_memory(error);
+    if (soon) clsi_expect_use(block, size); /* before anything stands there */
     for (size_t i = 0; i < t->n_columns; i++) {
-        room = t->room;
-        if (!clsi_grow(&t->columns[i], &room, rows, sizeof(double))) return clsi_no_memory(error);
+        if (t->rows) memcpy(block + i * stride, t->columns[i], t->rows * sizeof *block);
+        t->columns[i] = block + i * stride;
     }
+    free(t->block);
+    t->block = block;
     t->room = room;
     return CLS_OK;
+}
+
+cls_status clsi_table_reserve(cls_table *t, size_t rows, cls_error *error) {
+    if (rows <= t->room) return CLS_OK;
+    size_t room = t->n_columns < MANY ? FIRST : 1;
+    while (room < rows && room <= SIZE_MAX / 2) room *= 2;
+    return resize(t, room, 0, error);
+}
+
+cls_status clsi_table_expect(cls_table *t, size_t rows, cls_error *error) {
+    return rows <= t->room ? CLS_OK : resize(t, rows, 1, error);
 }
 
 cls_status cls_table_append(cls_table *t, const double *row, cls_error *error) {

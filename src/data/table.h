@@ -12,12 +12,12 @@ typedef struct clsi_note {
     char *key, *value;
 } clsi_note;
 
-/* One contiguous array per column, all with the same room. */
+/* One contiguous array per column, all with the same room, all in `block` unless they are borrowed. */
 struct cls_table {
     size_t n_columns, rows, room;
     char **names;
     char **units; /* (n_columns) NULL where none is known */
-    double **columns;
+    double **columns, *block;
     clsi_note *notes;
     size_t n_notes, notes_room;
     int borrowed;                /* the columns are somebody else's */
@@ -39,6 +39,8 @@ cls_status clsi_table_like(const cls_table *from, cls_table **out, cls_error *er
 cls_status clsi_table_index(cls_table *t, cls_error *error);
 /* Room for `rows` rows in every column. */
 cls_status clsi_table_reserve(cls_table *t, size_t rows, cls_error *error);
+/* The same for so many and no more, which will come. */
+cls_status clsi_table_expect(cls_table *t, size_t rows, cls_error *error);
 
 /* Names are not empty, differ from each other, stay on one line and are at most CLSI_MAX_COLUMNS. */
 cls_status clsi_check_names(size_t n, const char *const *names, cls_error *error);

@@ -297,6 +297,11 @@ static cls_status lay_out_hdf5(clsi_array_file *f, const cls_table *t, const cha
 
 /* ---- rows ---- */
 
+static cls_status check_written(const clsi_array_file *f, cls_error *error) {
+    if (!f->failed && !ferror(f->file->stream)) return CLS_OK;
+    return clsi_fail(error, CLS_IO, "%s: cannot write: %s", f->file->path, strerror(errno));
+}
+
 static cls_status write_block(clsi_array_file *f, cls_error *error) {
     for (size_t i = 0; i < f->n; i++) {
         piece *x = &f->pieces[i];
@@ -310,8 +315,7 @@ static cls_status write_block(clsi_array_file *f, cls_error *error) {
         f->saver->put(f, x, f->part, f->filled * x->n * sizeof(double));
     }
     f->filled = 0;
-    if (!f->failed && !ferror(f->file->stream)) return CLS_OK;
-    return clsi_fail(error, CLS_IO, "%s: cannot write: %s", f->file->path, strerror(errno));
+    return check_written(f, error);
 }
 
 static void put_hdf5(clsi_array_file *f, piece *x, const double *data, size_t n) {
@@ -325,6 +329,33 @@ cls_status clsi_array_file_row(clsi_array_file *f, const double *row, cls_error 
     memcpy(f->block + f->filled * f->n_columns, row, f->n_columns * sizeof *row);
     f->done++;
     return ++f->filled == f->most ? write_block(f, error) : CLS_OK;
+}
+
+/* Rows from..from + n of one array, out of columns. */
+static void put_columns(clsi_array_file *f, piece *x, const cls_table *t, size_t from, size_t n) {
+    double *to = f->part;
+    if (x->n > 1)
+        for (size_t r = 0; r < n; r++)
+            for (size_t k = 0; k < x->n; k++) *to++ = t->columns[x->first + k][from + r];
+    f->saver->put(f, x, x->n > 1 ? f->part : t->columns[x->first] + from,
+                  n * x->n * sizeof(double));
+}
+
+cls_status clsi_array_file_table(clsi_array_file *f, const cls_table *t, const clsi_stop *stop,
+                                 cls_error *error) {
+    size_t step = BLOCK / sizeof(double); /* of one column */
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < f->n && status == CLS_OK; i++) {
+        piece *x = &f->pieces[i];
+        size_t most = x->n > 1 ? f->most : step;
+        for (size_t r = 0; r < t->rows && status == CLS_OK; r += most) {
+            put_columns(f, x, t, r, t->rows - r < most ? t->rows - r : most);
+            status = check_written(f, error);
+            if (status == CLS_OK) status = clsi_stopped(stop, f->file->path, error);
+        }
+    }
+    f->done += t->rows;
+    return status;
 }
 
 cls_status clsi_array_file_end(clsi_array_file *f, cls_error *error) {

@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "base/misuse.h"
 #include "base/options.h"
+#include "learn/filled.h"
 #include "learn/local.h"
 #include "learn/measured.h"
 #include <clausius/identify.h>
@@ -209,13 +210,28 @@ static int is_lacking(const clsi_learner *w, size_t n_tables, const cls_table *c
 
 /* Rows of the residual, which know their neighbours in space only, in the place of windows, with inputs at nodes between
  * the rows (nodes.c). */
+static int may_be_local(const clsi_learner *w, const clsi_stream *stream) {
+    const cls_system *s = w->system;
+    return !w->open && !stream && !s->has_operator && !s->has_entropy &&
+           s->formalism != CLS_LAGRANGIAN;
+}
+
 static int is_local(const clsi_learner *w, size_t n_tables, const cls_table *const *tables,
                     const clsi_stream *stream) {
     const cls_system *s = w->system;
     int asked = w->o->loss && strcmp(w->o->loss, "residual") == 0;
-    if (!s->nu || w->open || stream || s->has_operator || s->has_entropy) return 0;
-    if (s->formalism == CLS_LAGRANGIAN || clsi_lacks_states(s, n_tables, tables)) return 0;
+    if (!s->nu || !may_be_local(w, stream) || clsi_lacks_states(s, n_tables, tables)) return 0;
     return asked || (!w->o->loss && !w->o->scheme && s->form->nz >= CLSI_LARGE);
+}
+
+/* States that no column says, from others of the same time (filled.h): rows of a residual to begin with. */
+static cls_status fill_tables(const clsi_learner *w, size_t n_tables,
+                              const cls_table *const *tables, const clsi_stream *stream,
+                              clsi_filled *filled) {
+    *filled = (clsi_filled){0};
+    int other = w->o->loss && strcmp(w->o->loss, "multiple-shooting") != 0;
+    if (!may_be_local(w, stream) || other || w->o->scheme || w->o->optimizer) return CLS_OK;
+    return clsi_filled_create(w->system, n_tables, tables, filled, w->error);
 }
 
 /* Noisy rows of many states: the same rows of the residual, of smoothed states. */
@@ -287,7 +303,7 @@ static cls_status take_points(clsi_learner *w, size_t n_tables, const cls_table 
 
 static cls_status run(clsi_learner *w, const cls_system *system, const cls_assignments *set,
                       size_t n_tables, const cls_table *const *tables, const char *const *names,
-                      clsi_stream *stream, cls_model **out) {
+                      const clsi_filled *filled, clsi_stream *stream, cls_model **out) {
     const cls_learn_options *o = w->o;
     clsi_rule rule;
     int only =
@@ -301,15 +317,18 @@ static cls_status run(clsi_learner *w, const cls_system *system, const cls_assig
     if (status != CLS_OK) return status;
     char *said = NULL;
     status =
-        take_points(w, n_tables, tables, names, only && !lacking, lacking, local, &rule, &said);
+        take_points(w, n_tables, filled->tables ? (const cls_table *const *)filled->tables : tables,
+                    names, only && !lacking, lacking, local || filled->tables, &rule, &said);
     if (status == CLS_OK && !lacking && !local && !stream && clsi_learner_has_noisy_positions(w)) {
         clsi_points_free(&w->points);
         lacking = 1;
         status = take_points(w, n_tables, tables, names, 0, lacking, 0, &rule, &said);
     }
     /* rows that a scheme made to the last digit are not noisy, however far apart they are */
-    int noisy = status == CLS_OK && !said && (recorded || clsi_learner_is_noisy(w)), tried = noisy;
-    if (noisy && !recorded && is_local_noise(w, stream)) {
+    int noisy =
+            status == CLS_OK && !said && (recorded || filled->tables || clsi_learner_is_noisy(w)),
+        tried = noisy;
+    if (noisy && !recorded && !filled->tables && is_local_noise(w, stream)) {
         noisy = tried = 0;
         rule = clsi_rule_gauss;
         clsi_points_free(&w->points);
@@ -391,11 +410,27 @@ static void say_repeated(clsi_learner *w, size_t repeated) {
     r->notes = notes;
 }
 
+/* The same where columns are missing that others say. Where these say all of them, nothing else is to be known. */
+static cls_status run_filled(clsi_learner *w, const cls_system *system, const cls_assignments *set,
+                             size_t n_tables, const cls_table *const *tables,
+                             const char *const *names, clsi_stream *stream, cls_model **out) {
+    clsi_filled filled, none = {0};
+    cls_status status = fill_tables(w, n_tables, tables, stream, &filled);
+    if (status == CLS_OK && filled.tables && !filled.beside && system->form->nz >= CLSI_LARGE)
+        status = run(w, system, set, n_tables, (const cls_table *const *)filled.tables, names,
+                     &none, stream, out);
+    else if (status == CLS_OK)
+        status = run(w, system, set, n_tables, tables, names, filled.beside ? &filled : &none,
+                     stream, out);
+    clsi_filled_clear(&filled);
+    return status;
+}
+
 /* The same from tables in which no time stands twice. */
 static cls_status run_once(clsi_learner *w, const cls_system *system, const cls_assignments *set,
                            size_t n_tables, const cls_table *const *tables,
                            const char *const *names, clsi_stream *stream, cls_model **out) {
-    if (!w->o->average) return run(w, system, set, n_tables, tables, names, stream, out);
+    if (!w->o->average) return run_filled(w, system, set, n_tables, tables, names, stream, out);
     cls_table **copies = clsi_calloc(n_tables + 1, sizeof *copies);
     const cls_table **used = clsi_calloc(n_tables + 1, sizeof *used);
     cls_status status = copies && used ? CLS_OK : clsi_no_memory(w->error);
@@ -405,7 +440,7 @@ static cls_status run_once(clsi_learner *w, const cls_system *system, const cls_
         used[i] = copies[i] ? copies[i] : tables[i];
         repeated += cls_table_rows(tables[i]) - cls_table_rows(used[i]);
     }
-    if (status == CLS_OK) status = run(w, system, set, n_tables, used, names, stream, out);
+    if (status == CLS_OK) status = run_filled(w, system, set, n_tables, used, names, stream, out);
     if (status == CLS_OK && repeated) say_repeated(w, repeated);
     for (size_t i = 0; copies && i < n_tables; i++) cls_table_free(&copies[i]);
     free(copies);

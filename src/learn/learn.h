@@ -322,16 +322,24 @@ cls_status clsi_points_of_positions(const clsi_points *p, const cls_system *mode
 /* ---- positive.c ---- */
 
 /* clsi_lsq_solve with linear frictions and conductances kept from being negative at the data, as
- * far as a few rounds of inequalities do it: *negative data values are left. */
+ * far as a few rounds of inequalities do it: *negative data values are left. F (n, parameters) theta >= f hold, too. */
 cls_status clsi_solve_positive(clsi_lsq *q, double rcond, const clsi_unknowns *us,
-                               const clsi_points *p, double *theta, clsi_lsq_info *found,
-                               size_t *negative, double *kkt, cls_error *error);
+                               const clsi_points *p, size_t n, const double *F, const double *f,
+                               double *theta, clsi_lsq_info *found, size_t *negative, double *kkt,
+                               cls_error *error);
 
 /* The same for some of the parameters, the unknowns of q; the others of theta are given. */
 cls_status clsi_solve_columns(clsi_lsq *q, double rcond, const clsi_unknowns *us,
                               const clsi_points *p, size_t n_columns, const size_t *columns,
                               double *theta, clsi_lsq_info *found, size_t *negative, double *kkt,
                               cls_error *error);
+
+/* ---- sound.c ---- */
+
+/* Inequalities F theta >= f (n) that keep masses and heat capacities positive at the data; n = 0: theta (n_theta) does
+ * so already, or there is none of them to learn. The caller frees F and f. */
+cls_status clsi_sound_rows(const clsi_unknowns *us, const clsi_points *p, const double *theta,
+                           size_t *n, double **F, double **f, cls_error *error);
 
 /* ---- residual.c: one row per window and equation ---- */
 

@@ -46,9 +46,11 @@ typedef struct clsi_learner {
     double started;
     int no_memory;  /* in a rollout, whose answer is a number */
     uint64_t trial; /* at most so many iterations, to compare schemes (schemes.c); 0: no trial */
-    int own_iterations; /* o->max_iterations was chosen here, not by the caller */
-    double pressed;     /* seconds: when somebody was found to wait for the end; 0: nobody is */
-    int alone;          /* every process solves by itself: a sample is not worth sharing */
+    int own_iterations;     /* o->max_iterations was chosen here, not by the caller */
+    double pressed;         /* seconds: when somebody was found to wait for the end; 0: nobody is */
+    int alone;              /* every process solves by itself: a sample is not worth sharing */
+    int long_heat;          /* temperatures are noisy: balances of heat over long times (pool.c) */
+    struct clsi_pool *pool; /* while they are made */
     const clsi_residual *whole; /* of every window, where the points have some of them; else NULL */
     struct clsi_stream *stream; /* all rows, where the points are a sample of them; else NULL */
     struct clsi_stream *beyond; /* the same, for iterations (feed.c) */

@@ -2,6 +2,7 @@
  * folded into triangles that are joined in a fixed order, and one solve. */
 #include "learn/feed.h"
 #include "base/base.h"
+#include "learn/pool.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,7 @@ static cls_status fold_rows(clsi_learner *w, const clsi_residual *r, clsi_lsq *q
         size_t count = (last - at < block ? last - at : block) * E;
         status = clsi_residual_rows(r, NULL, at * E, count, NULL, b, A);
         for (size_t k = 0; k < count; k++) b[k] = -b[k];
+        if (status == CLS_OK && w->pool) clsi_pool_take(w->pool, at, count / E, A, b);
         if (status == CLS_OK) status = clsi_lsq_add(q, count, A, b, w->error);
         if (status == CLS_OK && whole && tell(w, "rows", at + count / E, n, NAN))
             status = clsi_fail(w->error, CLS_INTERRUPTED, "stopped while the rows were made");
@@ -242,8 +244,22 @@ static cls_status take_lowest(clsi_learner *w, clsi_lsq *q, double *A, double *b
         }
     }
     if (status == CLS_OK)
-        status = clsi_solve_positive(q, RCOND, us, w->points, w->theta, &found, &w->info->negative,
-                                     &kkt, w->error);
+        status = clsi_solve_positive(q, RCOND, us, w->points, 0, NULL, NULL, w->theta, &found,
+                                     &w->info->negative, &kkt, w->error);
+    return status;
+}
+
+/* Where a search begins, masses and heat capacities are positive. */
+static cls_status make_sound(clsi_learner *w, clsi_lsq *q) {
+    size_t n;
+    double *F, *f, kkt;
+    clsi_lsq_info found;
+    cls_status status = clsi_sound_rows(w->unknowns, w->points, w->theta, &n, &F, &f, w->error);
+    if (status == CLS_OK && n)
+        status = clsi_solve_positive(q, RCOND, w->unknowns, w->points, n, F, f, w->theta, &found,
+                                     &w->info->negative, &kkt, w->error);
+    free(F);
+    free(f);
     return status;
 }
 
@@ -260,17 +276,22 @@ static cls_status solve_folded(clsi_learner *w, size_t n, const double *C, const
                            "the %zu anchors contradict each other in these fields: no parameters "
                            "meet all of them; remove one, or take larger fields",
                            clsi_anchors_count(w->anchors));
+    if (status == CLS_OK && w->long_heat && clsi_pool_serves(w->residual))
+        status = clsi_pool_create(w->residual, &w->pool, w->error);
     if (status == CLS_OK) status = fold_parts(w, q, A, b);
+    if (status == CLS_OK && w->pool) status = clsi_pool_add(w->pool, q, w->error);
+    clsi_pool_free(&w->pool);
     if (status == CLS_OK) tell(w, "solve", 0, 1, NAN);
     if (status == CLS_OK)
-        status = clsi_solve_positive(q, RCOND, w->unknowns, w->points, w->theta, &found,
-                                     &w->info->negative, &w->info->kkt, w->error);
+        status = clsi_solve_positive(q, RCOND, w->unknowns, w->points, 0, NULL, NULL, w->theta,
+                                     &found, &w->info->negative, &w->info->kkt, w->error);
     if (status == CLS_OK) {
         w->info->rank = found.rank;
         w->info->nullity = found.nullity;
         w->info->condition = found.condition;
         if (w->info->normalised && found.nullity) status = take_lowest(w, q, A, b);
     }
+    if (status == CLS_OK && w->long_heat) status = make_sound(w, q);
     clsi_lsq_free(&q);
     return status;
 }

@@ -39,7 +39,9 @@ static const double WORSE = 2;   /* scales of long windows above that are misfit
 static cls_status start(clsi_noisy *k) {
     clsi_learner *w = k->w;
     cls_status status = clsi_noisy_take_terms(k);
+    w->long_heat = 1;
     if (status == CLS_OK) status = clsi_learner_solve(w);
+    w->long_heat = 0;
     if (status == CLS_OK) status = clsi_learner_make_positive(w, w->theta);
     if (status == CLS_OK) {
         clsi_noisy_keep_forms(k);
@@ -223,6 +225,7 @@ static cls_status settle_from_file(clsi_noisy *k, size_t rows, const clsi_noisy_
 static cls_status grow(clsi_noisy *k) {
     clsi_noisy_kept before = {0};
     size_t rows = clsi_recipe_first(k->multiple), most = clsi_recipe_longest(k->multiple);
+    if (k->field) rows = most;
     cls_status status = clsi_noisy_settle(k, rows);
     if (status == CLS_OK) status = clsi_noisy_remember(k, &k->shortest);
     k->misfit = 0;
@@ -274,11 +277,9 @@ static cls_status find_terms(clsi_noisy *k) {
     }
     if (status == CLS_NUMERIC && !k->blind) {
         clsi_text_printf(&k->recipe.notes, "no fit with the first terms: begun with fewer\n");
-        clsi_noisy_begin(k, 1, 0);
+        clsi_noisy_begin(k, 2, 0, 1);
         memset(k->full, 0, P * sizeof *begin);
-        status = clsi_noisy_take_terms(k);
-        if (status == CLS_OK) status = clsi_learner_solve(k->w);
-        if (status == CLS_OK) clsi_noisy_spread_terms(k);
+        status = start(k);
         memcpy(first, k->keep, P);
         memcpy(begin, k->full, P * sizeof *begin);
         if (status == CLS_OK) status = go_back(k, first, begin, 0);
@@ -299,7 +300,7 @@ static cls_status begin(clsi_noisy *k) {
 /* Terms of energies may be more than potentials. */
 static cls_status begin_moving(clsi_noisy *k) {
     k->still = k->implicit = 0;
-    clsi_noisy_begin(k, 2, 1);
+    clsi_noisy_begin(k, 2, 1, SIZE_MAX);
     memset(k->full, 0, k->P * sizeof *k->full);
     return begin(k);
 }
@@ -439,6 +440,8 @@ static cls_status fix_scale(clsi_noisy *k, size_t n, double *C, double *errors, 
     }
     free(row);
     w->residual->scale_free = 1;
+    clsi_text_printf(&k->recipe.notes, "a multiple of energy and forces moves the same way, which "
+                                       "no data can tell: the mean mass was set to 1\n");
     return status == CLS_OK ? clsi_learner_rescale(w) : status;
 }
 
@@ -479,9 +482,10 @@ static cls_status hide_wild(clsi_noisy *k) {
 
 static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char *const *names) {
     clsi_learner *w = k->w;
-    k->blind = clsi_learner_is_recorded(w);
+    k->blind = clsi_learner_is_recorded(w) && !w->points->rule.between;
     k->Q = w->open ? w->open->n : 0;
     cls_status status = clsi_noisy_record(k, tables, names);
+    k->field = w->points->rule.between;
     if (status == CLS_OK) status = hide_wild(k);
     if (status == CLS_OK)
         status =

@@ -58,6 +58,7 @@ typedef struct clsi_noisy {
     struct clsi_shapes **library; /* (parts) what these are made of; NULL: not asked for */
     int declined;                 /* a large basis was asked for: this is not for it */
     int implicit;                 /* explicit steps failed */
+    int field;                    /* elements of an array are told by those beside them */
     clsi_noisy_kept shortest;     /* the fit of the shortest windows */
     int prune;                    /* a last choice: prices contain the memory of the residuals */
     double *noise; /* (ny) what the shortest windows leave; longer ones leave misfit as well */
@@ -86,8 +87,8 @@ char *clsi_noisy_explain(const clsi_noisy *k);
 cls_status clsi_noisy_dictionary(clsi_noisy *k);
 /* The unknowns of a dictionary and room for what is kept of it. */
 cls_status clsi_noisy_room(clsi_noisy *k, size_t halved);
-/* Terms up to these total degrees, of energies and of other parts. */
-void clsi_noisy_begin(clsi_noisy *k, int energy, int other);
+/* Terms up to these total degrees, of energies and of other parts, of so many inputs at most. */
+void clsi_noisy_begin(clsi_noisy *k, int energy, int other, size_t together);
 /* The learner's unknowns with the terms that are kept, and their coefficients; the other way round;
  * floors and scales of what is positive by form. */
 cls_status clsi_noisy_take_terms(clsi_noisy *k);

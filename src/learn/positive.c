@@ -109,23 +109,20 @@ static void gather(size_t rows, size_t n_theta, size_t n, const size_t *columns,
         for (size_t j = 0; j < n; j++) E[i * n + j] = E[i * n_theta + columns[j]];
 }
 
-cls_status clsi_solve_positive(clsi_lsq *q, double rcond, const clsi_unknowns *us,
-                               const clsi_points *p, double *theta, clsi_lsq_info *found,
-                               size_t *negative, double *kkt, cls_error *error) {
-    return clsi_solve_columns(q, rcond, us, p, us->n_theta, NULL, theta, found, negative, kkt,
-                              error);
-}
-
-cls_status clsi_solve_columns(clsi_lsq *q, double rcond, const clsi_unknowns *us,
-                              const clsi_points *p, size_t n_columns, const size_t *columns,
-                              double *theta, clsi_lsq_info *found, size_t *negative, double *kkt,
-                              cls_error *error) {
-    size_t n = 0;
+/* The inequalities F x >= f (n) hold from the beginning. */
+static cls_status solve(clsi_lsq *q, double rcond, const clsi_unknowns *us, const clsi_points *p,
+                        size_t n_columns, const size_t *columns, size_t n, const double *F,
+                        const double *f, double *theta, clsi_lsq_info *found, size_t *negative,
+                        double *kkt, cls_error *error) {
     double *x = clsi_calloc(n_columns, sizeof *x);
-    double *E = clsi_calloc((size_t)ROUNDS * PER_ROUND * us->n_theta, sizeof *E);
-    double *e = clsi_calloc((size_t)ROUNDS * PER_ROUND, sizeof *e);
+    double *E = clsi_calloc(((size_t)ROUNDS * PER_ROUND + n) * us->n_theta, sizeof *E);
+    double *e = clsi_calloc((size_t)ROUNDS * PER_ROUND + n, sizeof *e);
     worst w = {0};
     cls_status status = E && e && x ? CLS_OK : clsi_no_memory(error);
+    if (status == CLS_OK && n) {
+        memcpy(E, F, n * n_columns * sizeof *E);
+        memcpy(e, f, n * sizeof *e);
+    }
     *negative = 0;
     *kkt = 0;
     for (int round = 0; round <= ROUNDS && status == CLS_OK; round++) {
@@ -142,4 +139,19 @@ cls_status clsi_solve_columns(clsi_lsq *q, double rcond, const clsi_unknowns *us
     free(E);
     free(e);
     return status;
+}
+
+cls_status clsi_solve_positive(clsi_lsq *q, double rcond, const clsi_unknowns *us,
+                               const clsi_points *p, size_t n, const double *F, const double *f,
+                               double *theta, clsi_lsq_info *found, size_t *negative, double *kkt,
+                               cls_error *error) {
+    return solve(q, rcond, us, p, us->n_theta, NULL, n, F, f, theta, found, negative, kkt, error);
+}
+
+cls_status clsi_solve_columns(clsi_lsq *q, double rcond, const clsi_unknowns *us,
+                              const clsi_points *p, size_t n_columns, const size_t *columns,
+                              double *theta, clsi_lsq_info *found, size_t *negative, double *kkt,
+                              cls_error *error) {
+    return solve(q, rcond, us, p, n_columns, columns, 0, NULL, NULL, theta, found, negative, kkt,
+                 error);
 }

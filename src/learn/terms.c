@@ -188,12 +188,22 @@ static int may_be_potential(const clsi_unknowns *us, size_t i) {
     return found;
 }
 
-void clsi_terms_low(const clsi_unknowns *us, int energy, int other, unsigned char *keep) {
+/* Inputs in term k of a polynomial basis. */
+static size_t inputs_of(const clsi_learned *l, size_t k) {
+    const unsigned char *powers = clsi_field_powers(l->field, k);
+    size_t n = 0;
+    for (size_t j = 0; powers && j < l->d; j++) n += powers[j] > 0;
+    return n;
+}
+
+void clsi_terms_low(const clsi_unknowns *us, int energy, int other, size_t together,
+                    unsigned char *keep) {
     for (size_t i = 0; i < us->n; i = clsi_group_end(us, i)) {
         const clsi_learned *l = &us->list[i].learned;
         int most = clsi_is_energy(&us->list[i]) ? energy : other, chosen = clsi_terms_free(us, i);
         for (size_t k = 0; k < l->field->n_parameters; k++)
-            keep[l->offset + k] = !chosen || degree_of(l, k) <= most;
+            keep[l->offset + k] =
+                !chosen || (degree_of(l, k) <= most && inputs_of(l, k) <= together);
     }
 }
 

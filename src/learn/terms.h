@@ -19,8 +19,9 @@ int clsi_terms_positive(const clsi_unknowns *us, size_t i);
  * has fewer parameters then. */
 cls_status clsi_terms_keep(clsi_unknowns *us, const unsigned char *keep, cls_error *error);
 
-/* A first choice: terms up to these total degrees, of energies and of other parts. */
-void clsi_terms_low(const clsi_unknowns *us, int energy, int other, unsigned char *keep);
+/* A first choice: terms up to these total degrees, of energies and of other parts, of so many inputs at most. */
+void clsi_terms_low(const clsi_unknowns *us, int energy, int other, size_t together,
+                    unsigned char *keep);
 
 /* Which of the parameters let a term of an energy (that has other terms) be more than a potential: masses and heat
  * capacities beside the known ones. Their number. */

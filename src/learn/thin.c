@@ -57,7 +57,7 @@ static cls_status choose(const clsi_learner *w, clsi_scores *s, unsigned char *k
         }
         clsi_terms_prices(us, (size_t)(s->squares / worth) + 2, price); /* rows that count */
         clsi_terms_parents(us, P, parent);
-        clsi_terms_low(us, 2, 1, keep);
+        clsi_terms_low(us, 2, 1, SIZE_MAX, keep);
         clsi_terms_choice c = {.P = P,
                                .S = s->S,
                                .g = g,

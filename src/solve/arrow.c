@@ -267,9 +267,22 @@ static void eliminate(arrow_work *k, double lambda) {
     }
 }
 
+/* Adds the square of the direction along the multiples of theta to S, as large as S is along the parameters one by
+ * one. The sum has no slope there, so that this moves no minimum; it keeps steps short that nothing else does. */
+static void hold_multiple(arrow_work *k, const double *theta) {
+    size_t P = k->P, n = k->a->n_scaled;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += k->S[i * P + i] * theta[i] * theta[i];
+    if (!(sum > 0) || !isfinite(sum)) return;
+    for (size_t i = 0; i < n; i++) k->step[i] = k->S[i * P + i] * theta[i] / sqrt(sum);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++) k->S[i * P + j] += k->step[i] * k->step[j];
+}
+
 /* Parameters at a bound that are pushed outwards stay. */
 static void solve_theta(arrow_work *k, const double *theta) {
     size_t P = k->P;
+    hold_multiple(k, theta);
     for (size_t i = 0; i < P; i++) {
         int held =
             (theta[i] <= k->a->low[i] && k->s[i] > 0) || (theta[i] >= k->a->high[i] && k->s[i] < 0);

@@ -26,6 +26,9 @@ typedef struct clsi_arrow {
                    double *const *r, double *const *J);
     size_t group;             /* 0: 1 */
     const double *low, *high; /* (n_theta) */
+    /* Multiples of the first n_scaled parameters all give the same rows: steps do not go along them, where nothing
+     * would hold them. 0: not so. */
+    size_t n_scaled;
     /* (n_x) open intervals that each x_w stays in: a step goes nine tenths of the way to an end at
      * most. NULL: anything. */
     const double *x_low, *x_high;

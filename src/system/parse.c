@@ -73,12 +73,46 @@ static const keyword keywords[] = {
 };
 enum { N_KEYWORDS = sizeof keywords / sizeof *keywords };
 
-/* Words that belong elsewhere. */
+#define FORCES                                                                                     \
+    "forces that have a potential belong into the energy, `lagrangian m*v.x^2/2 - k*x^2/2`; a "    \
+    "force "                                                                                       \
+    "from outside is `external force: x <- u`, friction is `friction on T: x <- -c*v.x`"
+#define FRICTIONS                                                                                  \
+    "that is a friction, whose heat goes to a body or a reservoir: `reservoir T0 = 293`, "         \
+    "`friction on T0: x <- -c*v.x`"
+#define ENERGIES                                                                                   \
+    "energies are written as a whole: `lagrangian m*v.x^2/2 - V`, `hamiltonian p.x^2/(2*m) + V`, " \
+    "with `part V = ...` where a name helps"
+#define STATES                                                                                     \
+    "what moves is a `coordinate x` (with its velocity v.x), a `temperature T` or an `entropy "    \
+    "S`; "                                                                                         \
+    "a quantity that has only a rate is `ode x' = -k*x`"
+
+/* Words that belong elsewhere, and those that people try first. */
 static const struct {
     const char *word, *text;
 } later[] = {
     {"unknown", "`unknown` stands in the place of a formula: `friction F1 on T1: unknown`, "
                 "`part N = unknown`"},
+    {"force", FORCES},
+    {"torque", FORCES},
+    {"load", FORCES},
+    {"spring", FORCES},
+    {"damping", FRICTIONS},
+    {"damper", FRICTIONS},
+    {"drag", FRICTIONS},
+    {"resistance", FRICTIONS},
+    {"potential", ENERGIES},
+    {"kinetic", ENERGIES},
+    {"mass", "a mass is a number, `parameter m = 1`, that stands in the energy: "
+             "`lagrangian m*v.x^2/2 - V`"},
+    {"constant", "a number with a name is a parameter: `parameter c = 1`"},
+    {"const", "a number with a name is a parameter: `parameter c = 1`"},
+    {"state", STATES},
+    {"variable", STATES},
+    {"var", STATES},
+    {"equation", "equations follow from energies, frictions and heat exchanges; rates that have no "
+                 "energy are `ode x' = -k*x`"},
 };
 
 typedef struct statement {

@@ -320,11 +320,13 @@ static void options_are_checked(void **unused) {
     (void)unused;
     cls_system *s = system_from(OSCILLATOR);
     cls_table *t = table_from("time q v.q S", 5, damped_row, &none);
-    cls_audit_options bad[3] = {cls_audit_defaults(), cls_audit_defaults(), cls_audit_defaults()};
+    cls_audit_options bad[4] = {cls_audit_defaults(), cls_audit_defaults(), cls_audit_defaults(),
+                                cls_audit_defaults()};
+    bad[3].samples = SIZE_MAX; /* would never end */
     bad[0].energy_limit = NAN;
     bad[1].beyond = 0.5;
     bad[2].order_expected = -1;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         cls_audit *a = NULL;
         assert_int_equal(cls_audit_trajectory(s, t, &bad[i], &a, NULL), CLS_USAGE);
         assert_null(a);

@@ -273,6 +273,23 @@ static void test_random_moments(void **state) {
     assert_float_equal(g2 / n, 1, 5 * sqrt(2.0 / n));
 }
 
+/* The number between two others. */
+static void read_in_row(const char *text, double expected) {
+    char row[256] = "";
+    double cells[3][2], *columns[] = {cells[0], cells[1], cells[2]};
+    int n = snprintf(row, 160, " 1.5, %s ,-3\n", text);
+    const char *end = clsi_scan_row(row, ',', '.', 3, columns, 1);
+    if (!isfinite(expected)) {
+        assert_null(end);
+        return;
+    }
+    assert_true(end == row + n - 1 && cells[0][1] == 1.5 && cells[2][1] == -3);
+    if (memcmp(&cells[1][1], &expected, sizeof expected))
+        fail_msg("%s in a row: %a, expected %a", text, cells[1][1], expected);
+    columns[1] = NULL;
+    assert_true(clsi_scan_row(row, ',', '.', 3, columns, 0) == end && cells[2][0] == -3);
+}
+
 /* Any text of digits against strtod, any double against itself: the same bits. */
 static void test_numbers_to_the_bit(void **state) {
     (void)state;
@@ -292,6 +309,7 @@ static void test_numbers_to_the_bit(void **state) {
         assert_memory_equal(&x, &back, sizeof x);
         back = strtod(text, NULL);
         assert_memory_equal(&x, &back, sizeof x);
+        read_in_row(text, x);
         size_t n = 0;
         int digits = 1 + (int)(cls_random_next(&r) % 30), point = (int)(cls_random_next(&r) % 30);
         if (bits & 1) text[n++] = '-';
@@ -304,6 +322,34 @@ static void test_numbers_to_the_bit(void **state) {
         double expected = strtod(text, NULL);
         if (!clsi_read_double(text, &back) || memcmp(&back, &expected, sizeof back))
             fail_msg("%s: %a, expected %a", text, back, expected);
+        read_in_row(text, expected);
+    }
+}
+
+/* No text of fewer digits reads back. */
+static void test_digits_are_as_few_as_possible(void **state) {
+    (void)state;
+    cls_random r;
+    cls_random_seed(&r, 12);
+    char text[CLSI_NUMBER], other[64];
+    for (int i = 0; i < 20000; i++) {
+        uint64_t bits = cls_random_next(&r);
+        double x;
+        if (i % 2) bits = (bits & ~(0x7ffull << 52)) | (1000 + cls_random_next(&r) % 50) << 52;
+        if (i % 5 == 0) bits &= ~0ull << cls_random_next(&r) % 60; /* zeros at the end */
+        memcpy(&x, &bits, sizeof x);
+        if (!isfinite(x) || x == 0) continue;
+        clsi_format_double(x, text);
+        int digits = 0, zeros = 0;
+        for (const char *c = text; *c && *c != 'e'; c++) {
+            if (*c < '0' || *c > '9' || (!digits && *c == '0')) continue;
+            digits++;
+            zeros = *c == '0' ? zeros + 1 : 0;
+        }
+        digits -= zeros;
+        if (digits < 2) continue;
+        snprintf(other, sizeof other, "%.*e", digits - 2, x);
+        if (strtod(other, NULL) == x) fail_msg("%s instead of %s", text, other);
     }
 }
 
@@ -338,6 +384,7 @@ static void test_number_edges(void **state) {
         double x, expected = strtod(texts[i], NULL);
         if (!clsi_read_double(texts[i], &x) || memcmp(&x, &expected, sizeof x))
             fail_msg("%s: %a, expected %a", texts[i], x, expected);
+        read_in_row(texts[i], expected);
     }
     double x;
     static const char *const none[] = {"",    "-",  ".",  "e5",  "1e", "nan",
@@ -372,6 +419,7 @@ int main(void) {
         cmocka_unit_test(test_nearest_word),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_numbers_to_the_bit),
+        cmocka_unit_test(test_digits_are_as_few_as_possible),
         cmocka_unit_test(test_number_edges),
         cmocka_unit_test(test_growth),
         cmocka_unit_test(test_short_numbers),

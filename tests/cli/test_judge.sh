@@ -247,4 +247,23 @@ test_noise_is_judged() {
     expect_stderr 'nothing here is random'
 }
 
+# Velocities to and fro from row to row, and heat flows that hide it: the trapezoidal rule is off by all of it, which is
+# no broken law. Nor is a motion that ends in vain said to break one where only its heat could not be compared.
+test_heat_between_rows_far_apart_is_not_judged() {
+    printf '%s\n' 'coordinate x' 'reservoir T0 = 300' 'hamiltonian 91*p.x^2/2 + x^2/2' 'friction on T0: x <- -42*v.x' \
+        'start x = 1, p.x = 1.5' 'step 0.003' >stiff.clausius
+    "$CLAUSIUS" simulate stiff.clausius --steps 100 --quiet -o far.csv || fail simulate
+    run "$CLAUSIUS" audit far.csv
+    expect_ok
+    expect_stdout '^-- +heat .*; not judged: the rates change too much from row to row'
+    "$CLAUSIUS" simulate stiff.clausius --steps 100 --h 3e-6 --quiet -o near.csv || fail simulate
+    run "$CLAUSIUS" audit near.csv
+    expect_ok
+    expect_stdout '^ok +heat '
+    sed -i 's/x^2\/2$/x^2\/2 + exp(x^2)/; s/^start .*/start x = 20, p.x = 1.5/' stiff.clausius
+    run "$CLAUSIUS" simulate stiff.clausius --h 1e6 --steps 100 --quiet -o never.csv
+    expect_exit 6
+    ! grep -q 'law .heat. is broken' "$err" || fail "heat over no time at all"
+}
+
 run_tests

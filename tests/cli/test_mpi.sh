@@ -128,12 +128,12 @@ test_streamed_files_are_read_in_shares() {
 }
 
 test_resumed_with_another_number_of_ranks() {
-    local p many=(learn adiabatic-piston train.csv --unknown "F1, F2" --field "network(8)" --optimizer adam --epochs 300)
+    local p many=(learn adiabatic-piston train.csv --unknown "F1, F2" --field "network(8)" --optimizer adam --epochs 800)
     need_mpi
     data
     "$CLAUSIUS" "${many[@]}" --quiet -o one.safetensors || fail "one process"
     for p in $(programs); do
-        run ranks "$p" 2 "${many[@]}" --time-limit 0.05 --quiet -o ranks.safetensors
+        run ranks "$p" 2 "${many[@]}" --time-limit 0.02 --quiet -o ranks.safetensors
         expect_ok
         [[ -e ranks.safetensors.checkpoint ]] || skip "it was over before the time limit"
         run ranks "$p" 3 "${many[@]}" --resume --quiet -o ranks.safetensors

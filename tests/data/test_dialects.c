@@ -418,7 +418,12 @@ static void test_stamps(void **state) {
 static void test_stamps_that_nobody_can_read(void **state) {
     (void)state;
     cls_read_options plain = cls_read_defaults();
-    refused("d,x\n1/2/2026,1\n3/4/2026,2\n", &plain, CLS_DATA, "day or the month");
+    refused("d,x\n1/2/2026,1\n3/4/2026,2\n", &plain, CLS_DATA,
+            "in.csv:2: column \"d\": no row tells whether the day or the month comes first in "
+            "\"1/2/2026\"");
+    refused("# by: us\nx,d\n\n1,5/5/2026\n# a note\n2,3/4/2026\n", &plain, CLS_DATA,
+            "in.csv:6: column \"d\": no row tells whether the day or the month comes first in "
+            "\"3/4/2026\"");
     refused("d,x\n2026-01-01 10:00:00,1\n2026-01-01 10:00:01,1\n2026-02-30 10:00:00,2\n", &plain,
             CLS_DATA, "in.csv:4: column \"d\": expected a date or a time");
     refused("d,x\n2026-01-01 10:00:00,1\n2026-01-01 10:61:00,2\n", &plain, CLS_DATA,

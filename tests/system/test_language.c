@@ -46,6 +46,10 @@ static const struct {
     /* statements and words */
     {GAS "lagrangain v.x^2/2", 4, 1, "did you mean `lagrangian`"},
     {GAS "wibble x", 4, 1, "no statement begins with `wibble`"},
+    {GAS "force on x: 3", 4, 1, "a force from outside is `external force: x <- u`"},
+    {GAS "mass x", 4, 1, "a mass is a number"},
+    {GAS "state x", 4, 1, "what moves is a `coordinate x`"},
+    {GAS "damping x", 4, 1, "`friction on T0: x <- -c*v.x`"},
     {"  coordinate x", 1, 1, "white space"},
     {"coordinate x\n= 3", 2, 1, "expected a statement"},
     {GAS "thermal v.x", 4, 9, "expected `lagrangian` or `noise` after `thermal`"},
