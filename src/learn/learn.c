@@ -57,8 +57,8 @@ static cls_status run_once(clsi_learner *w, const cls_system *system, const cls_
         used[i] = copies[i] ? copies[i] : tables[i];
         repeated += cls_table_rows(tables[i]) - cls_table_rows(used[i]);
     }
-    if (status == CLS_OK) status =
-            clsi_learn_functions(w, system, set, n_tables, used, names, stream, out);
+    if (status == CLS_OK)
+        status = clsi_learn_functions(w, system, set, n_tables, used, names, stream, out);
     if (status == CLS_OK && repeated) say_repeated(w, repeated);
     for (size_t i = 0; copies && i < n_tables; i++) cls_table_free(&copies[i]);
     free(copies);

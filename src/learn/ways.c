@@ -42,8 +42,8 @@ struct job {
     int lacking; /* way->simulated, or the points showed that it is better */
     int noisy;   /* the fit is one of simulated windows */
     clsi_rule rule;
-    char *said;        /* which scheme made the rows; NULL: none */
-    cls_table **held;  /* the data without rows that are kept back; NULL: none are */
+    char *said;       /* which scheme made the rows; NULL: none */
+    cls_table **held; /* the data without rows that are kept back; NULL: none are */
 };
 
 static int has_network(const cls_system *s, const cls_learn_options *o) {
@@ -250,7 +250,8 @@ static int is_wide(const job *j) {
     const clsi_learner *w = j->w;
     const cls_system *s = w->system;
     const clsi_points *p = w->points;
-    if (w->o->loss || w->open || j->stream || s->formalism == CLS_LAGRANGIAN || p->intervals) return 0;
+    if (w->o->loss || w->open || j->stream || s->formalism == CLS_LAGRANGIAN || p->intervals)
+        return 0;
     for (size_t k = 0; k < p->nz; k++)
         if (!p->observed[k]) return 0;
     return p->nz >= CLSI_LARGE;
