@@ -53,6 +53,8 @@ static cls_status judge_table(const cli_arguments *a, const char *system, const 
     cli_motion m = {0};
     cls_status status = read_limits(a, &options, error);
     if (!status) status = cli_motion_open(system, set, &m, error);
+    if (!status && cli_interrupted_before_work())
+        status = cli_fail(error, CLS_INTERRUPTED, "interrupted");
     if (!status) status = cls_audit_trajectory(m.system, t, &options, &v->audit, error);
     if (!status) status = name_verdict(v, system, cls_table_note(t, "scheme"), error);
     cli_motion_free(&m);

@@ -182,6 +182,8 @@ cls_status cli_print_json(json_t *object, cls_error *error);
  * loop asks for within ten seconds; within one before the first has asked. */
 void cli_catch_signals(void);
 int cli_interrupted(void);
+/* The same before work that does not ask and leaves nothing half done: a signal ends the program within a second. */
+int cli_interrupted_before_work(void);
 double cli_seconds(void); /* monotonic clock */
 
 /* Progress on stderr: a bar with rate and time left on a terminal, else a line every few seconds

@@ -70,6 +70,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     comparison c = {0};
     double tolerance = 0;
     int above = 0;
+    cli_catch_signals();
     cls_status status = cli_real(a, "tolerance", &tolerance, error);
     if (!status && tolerance < 0)
         status = cli_fail(error, CLS_USAGE, "--tolerance must not be negative, got '%s'",

@@ -10,6 +10,13 @@ static json_t *optional_text(const char *text) {
     return text ? json_string(text) : json_null();
 }
 
+/* A few sorts of all rows: nobody asks meanwhile. */
+static cls_status inspect_column(const cls_table *t, size_t c, cls_column_facts *out,
+                                 cls_error *error) {
+    if (cli_interrupted_before_work()) return cli_fail(error, CLS_INTERRUPTED, "interrupted");
+    return cls_table_inspect_column(t, c, out, error);
+}
+
 static json_t *column_json(const cls_table *t, size_t c, const cls_column_facts *x) {
     return json_pack("{s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:I, s:I}", "min", cli_json_real(x->min),
                      "max", cli_json_real(x->max), "mean", cli_json_real(x->mean), "constant",
@@ -24,7 +31,7 @@ static cls_status print_json(const cls_table *t, const cls_time_facts *f, cls_er
     cls_status status = CLS_OK;
     for (size_t c = 0; !status && c < cls_table_columns(t); c++) {
         cls_column_facts x;
-        status = cls_table_inspect_column(t, c, &x, error);
+        status = inspect_column(t, c, &x, error);
         if (!status) json_object_set_new(columns, cls_table_name(t, c), column_json(t, c, &x));
     }
     for (size_t i = 0; i < cls_table_remark_count(t); i++)
@@ -48,7 +55,7 @@ static cls_status print_no_time(const cls_table *t, cls_error *error) {
     cls_status status = CLS_OK;
     for (size_t c = 0; !status && c < cls_table_columns(t); c++) {
         cls_column_facts x;
-        status = cls_table_inspect_column(t, c, &x, error);
+        status = inspect_column(t, c, &x, error);
         if (status || !x.rises) continue;
         printf("no column `time`; \"%s\" rises from row to row: if it is the time, say "
                "--map \"time=%s\"\n",
@@ -116,7 +123,7 @@ static cls_status print_text(const cls_table *t, const cls_time_facts *f, cls_er
     for (size_t c = 0; !status && c < cls_table_columns(t); c++) {
         cls_column_facts x;
         char odd[160];
-        status = cls_table_inspect_column(t, c, &x, error);
+        status = inspect_column(t, c, &x, error);
         int key = is_key(cls_table_name(t, c));
         odd[0] = 0;
         if (!key) odd_things(&x, odd);
@@ -147,6 +154,8 @@ static cls_status inspect(const cli_arguments *a, cls_error *error) {
     cli_motion m = {0};
     cls_time_facts f;
     cls_status status = read_file(a, &t, &m, error);
+    if (!status && cli_interrupted_before_work())
+        status = cli_fail(error, CLS_INTERRUPTED, "interrupted");
     if (!status) status = cls_table_inspect_time(t, &f, error);
     if (!status)
         status = cli_given(a, "json") ? print_json(t, &f, error) : print_text(t, &f, error);
@@ -164,7 +173,7 @@ static cls_status convert(const cli_arguments *a, cls_error *error) {
     cls_status status = read_file(a, &t, &m, error);
     for (size_t i = 0; !status && i < cls_table_remark_count(t); i++)
         cli_notice("%s: %s", a->words[1], cls_table_remark(t, i));
-    if (!status) status = cls_table_write(t, out, error);
+    if (!status) status = cli_write_table(t, out, error);
     cls_table_free(&t);
     cli_motion_free(&m);
     return status;

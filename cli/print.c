@@ -163,7 +163,7 @@ static volatile sig_atomic_t interrupted, asked; /* what a signal handler can re
 
 enum { UNHEARD = 10 }; /* seconds, many times what any loop takes until it asks */
 
-/* Before anybody has asked a system is being built, and nothing is written yet. */
+/* Before anybody has asked a system is being built, and nothing is written yet; or it was said that nobody will. */
 static void on_signal(int number) {
     interrupted = number;
     alarm(asked ? UNHEARD : 1);
@@ -193,6 +193,12 @@ void cli_catch_signals(void) {
 int cli_interrupted(void) {
     asked = 1;
     if (interrupted) alarm(0);
+    return interrupted != 0;
+}
+
+int cli_interrupted_before_work(void) {
+    (void)cli_interrupted();
+    asked = 0;
     return interrupted != 0;
 }
 

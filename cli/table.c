@@ -57,6 +57,12 @@ cls_status cli_read_table(const cli_arguments *a, const char *path, const cls_sy
     return status;
 }
 
+cls_status cli_write_table(const cls_table *t, const char *path, cls_error *error) {
+    cls_write_options options = cls_write_defaults();
+    options.stop = is_stopped;
+    return cls_table_write_with(t, path, &options, error);
+}
+
 cls_status cli_align(cls_table *t, char begins[48], cls_error *error) {
     const char *own = cls_table_note(t, "begins");
     if (*begins) return cls_table_align(t, begins, error);

@@ -19,6 +19,8 @@
  * none); what was done is reported as notices, unless --json or --quiet is given. `a` may be NULL. */
 cls_status cli_read_table(const cli_arguments *a, const char *path, const cls_system *s,
                           cls_table **out, cls_error *error);
+cls_status cli_write_table(const cls_table *t, const char *path,
+                           cls_error *error); /* a signal ends it */
 /* Times count from `begins`, the date of the first file that had one; "": this may be the first. */
 cls_status cli_align(cls_table *t, char begins[48], cls_error *error);
 /* The options alone, for the library. */

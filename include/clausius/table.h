@@ -49,6 +49,15 @@ CLS_API cls_read_options cls_read_defaults(void);
 CLS_API cls_status cls_table_read_with(const char *path, const cls_read_options *options,
                                        cls_table **out, cls_error *error);
 CLS_API cls_status cls_table_write(const cls_table *t, const char *path, cls_error *error);
+typedef struct cls_write_options {
+    size_t size; /* sizeof(cls_write_options) */
+    /* As of cls_read_options. Then there is no file, and one that was there before is as it was. */
+    int (*stop)(void *context);
+    void *context;
+} cls_write_options;
+CLS_API cls_write_options cls_write_defaults(void);
+CLS_API cls_status cls_table_write_with(const cls_table *t, const char *path,
+                                        const cls_write_options *options, cls_error *error);
 CLS_API void cls_table_free(cls_table **table);
 
 CLS_API size_t cls_table_rows(const cls_table *t);

@@ -72,8 +72,15 @@ typedef struct clsi_saver {
 cls_status clsi_array_file_begin(const clsi_saver *saver, clsi_file *file, const cls_table *head,
                                  uint64_t rows, clsi_array_file **out, cls_error *error);
 cls_status clsi_array_file_row(clsi_array_file *f, const double *row, cls_error *error);
+/* Whether to go on writing, asked at every block. */
+typedef struct clsi_stop {
+    int (*ask)(void *context); /* NULL: nobody */
+    void *context;
+} clsi_stop;
+cls_status clsi_stopped(const clsi_stop *s, const char *path, cls_error *error);
 /* All rows at once, array by array; no row has come before. */
-cls_status clsi_array_file_table(clsi_array_file *f, const cls_table *t, cls_error *error);
+cls_status clsi_array_file_table(clsi_array_file *f, const cls_table *t, const clsi_stop *stop,
+                                 cls_error *error);
 cls_status clsi_array_file_end(clsi_array_file *f, cls_error *error);
 void clsi_array_file_free(clsi_array_file **file); /* the file itself stays */
 /* By the ending of the path; *out NULL: it is CSV. */

@@ -24,7 +24,14 @@ struct cls_writer {
     clsi_array_file *arrays; /* NULL: not begun */
     int sealed;
     uint64_t sum, written; /* of the bytes so far; rows */
+    clsi_stop stop;
 };
+
+cls_status clsi_stopped(const clsi_stop *s, const char *path, cls_error *error) {
+    if (!s->ask || !s->ask(s->context)) return CLS_OK;
+    return clsi_fail(error, CLS_INTERRUPTED,
+                     "interrupted while writing %s; nothing was left behind", path);
+}
 
 /* Quotes protect whatever the reader could take for a separator, a comment, a number or (\xef) the
  * beginning of a byte order mark. */
@@ -180,13 +187,16 @@ cls_status cls_writer_row(cls_writer *w, const double *row, cls_error *error) {
 }
 
 static cls_status write_rows(const cls_table *t, cls_writer *w, cls_error *error) {
-    if (w->arrays) return clsi_array_file_table(w->arrays, t, error);
+    if (w->arrays) return clsi_array_file_table(w->arrays, t, &w->stop, error);
     double *row = clsi_calloc(t->n_columns, sizeof *row);
     if (!row) return clsi_no_memory(error);
     cls_status status = CLS_OK;
+    size_t before = 0; /* less is used: a block has gone out */
     for (size_t r = 0; !status && r < t->rows; r++) {
         for (size_t c = 0; c < t->n_columns; c++) row[c] = t->columns[c][r];
         status = cls_writer_row(w, row, error);
+        if (!status && w->used < before) status = clsi_stopped(&w->stop, w->file.path, error);
+        before = w->used;
     }
     free(row);
     return status;
@@ -221,9 +231,22 @@ void cls_writer_discard(cls_writer **writer) {
     free(w);
 }
 
+cls_write_options cls_write_defaults(void) {
+    return (cls_write_options){.size = sizeof(cls_write_options)};
+}
+
 cls_status cls_table_write(const cls_table *t, const char *path, cls_error *error) {
     NEED(error, t);
     NEED(error, path);
+    return cls_table_write_with(t, path, NULL, error);
+}
+
+cls_status cls_table_write_with(const cls_table *t, const char *path,
+                                const cls_write_options *options, cls_error *error) {
+    NEED(error, t);
+    NEED(error, path);
+    cls_write_options o = cls_write_defaults();
+    TAKE_OPTIONS(&o, options);
     const char **keys = clsi_calloc(t->n_notes, 2 * sizeof *keys);
     if (!keys) return clsi_no_memory(error);
     const char **values = keys + t->n_notes;
@@ -236,6 +259,7 @@ cls_status cls_table_write(const cls_table *t, const char *path, cls_error *erro
                                         (const char *const *)t->names, &w, error);
     free(keys);
     if (status) return status;
+    w->stop = (clsi_stop){o.stop, o.context};
     status = cls_writer_expect(w, t->rows, error);
     if (!status) status = write_rows(t, w, error);
     if (!status) return cls_writer_commit(&w, error);

@@ -341,16 +341,21 @@ static void put_columns(clsi_array_file *f, piece *x, const cls_table *t, size_t
                   n * x->n * sizeof(double));
 }
 
-cls_status clsi_array_file_table(clsi_array_file *f, const cls_table *t, cls_error *error) {
+cls_status clsi_array_file_table(clsi_array_file *f, const cls_table *t, const clsi_stop *stop,
+                                 cls_error *error) {
     size_t step = BLOCK / sizeof(double); /* of one column */
-    for (size_t i = 0; i < f->n; i++) {
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < f->n && status == CLS_OK; i++) {
         piece *x = &f->pieces[i];
         size_t most = x->n > 1 ? f->most : step;
-        for (size_t r = 0; r < t->rows && !f->failed; r += most)
+        for (size_t r = 0; r < t->rows && status == CLS_OK; r += most) {
             put_columns(f, x, t, r, t->rows - r < most ? t->rows - r : most);
+            status = check_written(f, error);
+            if (status == CLS_OK) status = clsi_stopped(stop, f->file->path, error);
+        }
     }
     f->done += t->rows;
-    return check_written(f, error);
+    return status;
 }
 
 cls_status clsi_array_file_end(clsi_array_file *f, cls_error *error) {

@@ -28,24 +28,29 @@ static int has_channel(const clsi_recording *d, const char *name) {
     return 0;
 }
 
-enum { MOST_NAMES = 256 };
-
 typedef struct known_start {
-    size_t n;
-    const char *name[MOST_NAMES];
-    double value[MOST_NAMES];
+    size_t n, most;
+    clsi_known_value *list;
+    int lost; /* no memory */
 } known_start;
 
 /* What is said later counts. */
 static void add_known(known_start *k, const char *name, double value) {
     for (size_t i = 0; i < k->n; i++)
-        if (strcmp(k->name[i], name) == 0) {
-            k->value[i] = value;
+        if (strcmp(k->list[i].name, name) == 0) {
+            k->list[i].value = value;
             return;
         }
-    if (k->n == MOST_NAMES) return;
-    k->name[k->n] = name;
-    k->value[k->n++] = value;
+    if (clsi_grow(&k->list, &k->most, k->n + 1, sizeof *k->list))
+        k->list[k->n++] = (clsi_known_value){name, value};
+    else
+        k->lost = 1;
+}
+
+static known_start copy_known(const known_start *k) {
+    known_start copy = {.lost = k->lost};
+    for (size_t i = 0; i < k->n; i++) add_known(&copy, k->list[i].name, k->list[i].value);
+    return copy;
 }
 
 /* Is it a variable that a start can name? Not twice the same by another name. */
@@ -91,24 +96,50 @@ static void add_temperatures(const clsi_multiple *m, size_t i, known_start *k) {
         }
     for (size_t j = 0; j < s->m && count > 0; j++)
         if (!has_channel(m->data, s->temperature[j].name) &&
-            !has_channel(m->data, s->entropy[j].name) && !m->told[s->nq + s->n + j])
+            !has_channel(m->data, s->entropy[j].name) && !m->told[s->nq + s->n + j] &&
+            !(m->beside && m->beside->filled[s->nq + s->n + j]))
             add_known(k, s->temperature[j].name, sum / count);
+}
+
+/* Elements of arrays that nobody measures lie between those that somebody does. */
+static void add_neighbours(const clsi_multiple *m, known_start *k) {
+    if (!m->beside) return;
+    clsi_known_value *more = clsi_calloc(m->nz + 1, sizeof *more);
+    size_t n = more ? clsi_neighbours_fill(m->beside, k->n, k->list, more) : SIZE_MAX;
+    k->lost |= n == SIZE_MAX;
+    for (size_t i = 0; i < n && n != SIZE_MAX; i++) add_known(k, more[i].name, more[i].value);
+    free(more);
+}
+
+static cls_status start_with(const cls_system *s, const known_start *k, double *z,
+                             cls_error *error) {
+    const char **names = clsi_calloc(k->n + 1, sizeof *names);
+    double *values = clsi_calloc(k->n + 1, sizeof *values);
+    cls_status status = names && values && !k->lost ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; i < k->n && status == CLS_OK; i++)
+        names[i] = k->list[i].name, values[i] = k->list[i].value;
+    cls_assignments given = {.n = k->n, .names = names, .values = values};
+    if (status == CLS_OK) status = cls_system_start(s, &given, z, error);
+    free(names);
+    free(values);
+    return status;
 }
 
 /* What the file's start leaves open begins at rest, at temperature one. */
 static cls_status complete_start(const cls_system *s, const known_start *k, double *z,
                                  cls_error *error) {
-    cls_assignments given = {.n = k->n, .names = k->name, .values = k->value};
-    if (cls_system_start(s, &given, z, NULL) == CLS_OK) return CLS_OK;
-    known_start more = *k;
+    cls_status status = start_with(s, k, z, NULL);
+    if (status == CLS_OK || status == CLS_MEMORY) return status ? clsi_no_memory(error) : CLS_OK;
+    known_start more = copy_known(k);
     for (size_t e = 0; e < s->form->nz; e++) {
         const char *name = cls_node_name(s->g, s->form->z[e]);
         int there = 0;
-        for (size_t i = 0; i < k->n; i++) there |= strcmp(k->name[i], name) == 0;
+        for (size_t i = 0; i < k->n; i++) there |= strcmp(k->list[i].name, name) == 0;
         if (!there) add_known(&more, name, e < s->nq + s->n ? 0 : 1);
     }
-    given = (cls_assignments){.n = more.n, .names = more.name, .values = more.value};
-    return cls_system_start(s, &given, z, error);
+    status = start_with(s, &more, z, error);
+    free(more.list);
+    return status;
 }
 
 /* Noise takes an amount that is nearly used up below zero: it begins a little inside of its domain. */
@@ -131,7 +162,7 @@ static cls_status add_told(const clsi_multiple *m, const double *theta, size_t s
     const cls_system *s = m->system;
     double *dot = clsi_calloc(m->nz + 1, sizeof *dot);
     if (!dot) return clsi_no_memory(error);
-    known_start without = *k;
+    known_start without = copy_known(k);
     int fine = clsi_told_at(m, theta, segment, i, state, dot);
     for (size_t e = 0; e < m->nz && fine; e++) {
         if (!m->told[e]) continue;
@@ -142,8 +173,11 @@ static cls_status add_told(const clsi_multiple *m, const double *theta, size_t s
             add_known(k, v, dot[e]);
     }
     free(dot);
-    if (fine && complete_start(s, k, state, NULL) == CLS_OK) return CLS_OK;
-    return complete_start(s, &without, state, error); /* what they tell is no state */
+    cls_status status = fine ? complete_start(s, k, state, NULL) : CLS_NUMERIC;
+    if (status != CLS_OK) /* what they tell is no state */
+        status = complete_start(s, &without, state, error);
+    free(without.list);
+    return status;
 }
 
 /* What the columns say alone; with theta what outputs tell as well. */
@@ -161,6 +195,7 @@ static cls_status plain_start(const clsi_multiple *m, const double *theta, size_
     }
     add_slopes(m, g, i, &k);
     add_temperatures(m, i, &k);
+    add_neighbours(m, &k);
     double *state = clsi_calloc(cls_system_state_count(m->system) + 1, sizeof *state);
     cls_status status = state ? complete_start(m->system, &k, state, error) : clsi_no_memory(error);
     if (status == CLS_OK && theta && m->n_told)
@@ -171,6 +206,7 @@ static cls_status plain_start(const clsi_multiple *m, const double *theta, size_
             z[e] =
                 fmin(fmax(z[e], m->x_low[e] + OFF * m->prior[e]), m->x_high[e] - OFF * m->prior[e]);
     free(state);
+    free(k.list);
     return status;
 }
 
@@ -381,12 +417,23 @@ static size_t problem_rows(void *context, size_t w) {
 
 static void put_priors(const clsi_multiple *m, size_t w, const double *x, double *r, double *J) {
     size_t all = m->n_theta + m->nz, first = m->piece[w].n * m->ny;
+    const double *guess = m->x_guess + w * m->nz;
+    const clsi_neighbours *b = m->beside;
     for (size_t e = 0; e < m->nz; e++) {
-        r[first + e] = (x[e] - m->x_guess[w * m->nz + e]) / m->prior[e];
-        if (!J) continue;
-        double *row = J + (first + e) * all;
-        memset(row, 0, all * sizeof *row);
-        row[m->n_theta + e] = 1 / m->prior[e];
+        double *row = J ? J + (first + e) * all : NULL;
+        r[first + e] = 0;
+        if (row) memset(row, 0, all * sizeof *row);
+        double size = b ? clsi_neighbours_size(b, e) : 0;
+        if (size > 0) /* it bends no more than the field does */
+            for (size_t i = b->start[e]; i < b->start[e + 1]; i++) {
+                size_t f = b->column[i];
+                r[first + e] += b->entry[i] * (x[f] - guess[f]) / size;
+                if (row) row[m->n_theta + f] += b->entry[i] / size;
+            }
+        else {
+            r[first + e] = (x[e] - guess[e]) / m->prior[e];
+            if (row) row[m->n_theta + e] = 1 / m->prior[e];
+        }
     }
 }
 
@@ -494,10 +541,17 @@ static cls_status find_implied(clsi_multiple *m, cls_error *error) {
     const clsi_observer *o = m->observer;
     const clsi_recording *d = m->data;
     int any = 0;
-    for (size_t e = 0; e < m->nz; e++) any |= m->hidden[e];
-    if (!any || clsi_hidden_create(o->system, m->n_theta, o->theta, m->hidden, m->prior,
-                                   d->time_scale / 6.3, &m->implied, NULL) != CLS_OK)
-        return CLS_OK;
+    unsigned char *which = clsi_calloc(m->nz + 1, 1);
+    if (!which) return clsi_no_memory(error);
+    for (size_t e = 0; e < m->nz; e++) {
+        which[e] = m->hidden[e] && !(m->beside && m->beside->filled[e]);
+        any |= which[e];
+    }
+    if (any && clsi_hidden_create(o->system, m->n_theta, o->theta, which, m->prior,
+                                  d->time_scale / 6.3, &m->implied, NULL) != CLS_OK)
+        any = 0;
+    free(which);
+    if (!any) return CLS_OK;
     double *z = clsi_calloc(2 * m->nz + d->nu + m->n_theta + 1, sizeof *z);
     if (!z) return clsi_no_memory(error);
     double *dot = z + m->nz, *u = dot + m->nz, *theta = u + d->nu;
@@ -511,6 +565,31 @@ static cls_status find_implied(clsi_multiple *m, cls_error *error) {
     }
     free(z);
     return CLS_OK;
+}
+
+static int is_said(void *context, const char *name) {
+    const clsi_multiple *m = context;
+    const cls_system *s = m->system;
+    if (has_channel(m->data, name)) return 1;
+    for (size_t j = 0; j < s->paired; j++) /* by its slope */
+        if (strcmp(cls_node_name(s->g, s->v[j]), name) == 0)
+            return has_channel(m->data, s->coordinate[j].name);
+    return 0;
+}
+
+/* Arrays of which some elements are measured, and how much they bend. */
+static cls_status find_neighbours(clsi_multiple *m, cls_error *error) {
+    const clsi_recording *d = m->data;
+    cls_status status = clsi_neighbours_create(m->system, m->hidden, is_said, m, &m->beside, error);
+    double *z = clsi_calloc(m->nz + 1, sizeof *z);
+    if (status == CLS_OK && !z) status = clsi_no_memory(error);
+    for (size_t k = 0; k < SAMPLES && status == CLS_OK && m->beside; k++) {
+        size_t i = d->n * k / SAMPLES, s = 0;
+        while (s + 1 < d->n_segments && i >= d->segment[s].end) s++;
+        if (plain_start(m, NULL, s, i, z, NULL) == CLS_OK) clsi_neighbours_weigh(m->beside, z);
+    }
+    free(z);
+    return status;
 }
 
 static cls_status make_tracks(clsi_multiple *m, cls_error *error) {
@@ -557,6 +636,7 @@ cls_status clsi_multiple_create(const clsi_recording *data, const cls_system *sy
                             : clsi_no_memory(error);
     if (status == CLS_OK) status = plain_start(m, NULL, 0, data->segment[0].first, z, error);
     if (status == CLS_OK) set_priors(m, z);
+    if (status == CLS_OK) status = find_neighbours(m, error);
     if (status == CLS_OK) status = find_implied(m, error);
     free(z);
     if (status != CLS_OK) clsi_multiple_free(out);
@@ -569,6 +649,7 @@ void clsi_multiple_free(clsi_multiple **multiple) {
     for (size_t i = 0; i < m->n_tracks; i++) clsi_track_free(&m->track[i]);
     clsi_observer_free(&m->observer);
     clsi_hidden_free(&m->implied);
+    clsi_neighbours_free(&m->beside);
     free(m->hidden);
     free(m->track);
     free(m->piece);

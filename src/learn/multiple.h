@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "learn/hidden.h"
+#include "learn/neighbours.h"
 #include "learn/observe.h"
 #include "learn/recording.h"
 #include "solve/arrow.h"
@@ -37,10 +38,11 @@ typedef struct clsi_multiple {
     unsigned char *hidden;  /* (nz) 1: no column says it, not even by its slope */
     unsigned char *told;    /* (nz) 1: an output tells it (told.c) */
     size_t n_told;
-    clsi_hidden *implied; /* what the equations say about these; NULL: there are none */
-    double *sigma;        /* (ny) */
-    const double *counts; /* (rows) how often a row counts; NULL: once */
-    unsigned char *cut;   /* (rows) 1: explained by no model, left out */
+    clsi_neighbours *beside; /* arrays of which some elements are measured; NULL: there are none */
+    clsi_hidden *implied;    /* what the equations say about these; NULL: there are none */
+    double *sigma;           /* (ny) */
+    const double *counts;    /* (rows) how often a row counts; NULL: once */
+    unsigned char *cut;      /* (rows) 1: explained by no model, left out */
     const double *low, *high;
     int (*stop)(void *context);
     void *stop_owner;

@@ -225,6 +225,7 @@ static cls_status settle_from_file(clsi_noisy *k, size_t rows, const clsi_noisy_
 static cls_status grow(clsi_noisy *k) {
     clsi_noisy_kept before = {0};
     size_t rows = clsi_recipe_first(k->multiple), most = clsi_recipe_longest(k->multiple);
+    if (k->field) rows = most;
     cls_status status = clsi_noisy_settle(k, rows);
     if (status == CLS_OK) status = clsi_noisy_remember(k, &k->shortest);
     k->misfit = 0;
@@ -481,9 +482,10 @@ static cls_status hide_wild(clsi_noisy *k) {
 
 static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char *const *names) {
     clsi_learner *w = k->w;
-    k->blind = clsi_learner_is_recorded(w);
+    k->blind = clsi_learner_is_recorded(w) && !w->points->rule.between;
     k->Q = w->open ? w->open->n : 0;
     cls_status status = clsi_noisy_record(k, tables, names);
+    k->field = w->points->rule.between;
     if (status == CLS_OK) status = hide_wild(k);
     if (status == CLS_OK)
         status =

@@ -58,6 +58,7 @@ typedef struct clsi_noisy {
     struct clsi_shapes **library; /* (parts) what these are made of; NULL: not asked for */
     int declined;                 /* a large basis was asked for: this is not for it */
     int implicit;                 /* explicit steps failed */
+    int field;                    /* elements of an array are told by those beside them */
     clsi_noisy_kept shortest;     /* the fit of the shortest windows */
     int prune;                    /* a last choice: prices contain the memory of the residuals */
     double *noise; /* (ny) what the shortest windows leave; longer ones leave misfit as well */

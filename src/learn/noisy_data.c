@@ -157,7 +157,14 @@ char *clsi_noisy_explain(const clsi_noisy *k) {
     const clsi_points *p = k->w->points;
     if (k->w->o->loss)
         clsi_text_printf(&t, "multiple shooting, as asked for");
-    else if (k->blind) {
+    else if (k->field) {
+        clsi_text_printf(
+            &t,
+            "multiple shooting, because %zu of %zu states are measured, by which those "
+            "between them begin; %zu rows every %.3g, time scale %.3g",
+            k->data->ny, p->nz, k->data->n, k->data->interval, k->data->time_scale);
+        return clsi_text_take(&t);
+    } else if (k->blind) {
         const char *why = k->Q ? "parameters are unknown beside parts" : "the system has inputs";
         clsi_text_printf(&t, "multiple shooting, because %s; %zu rows every %.3g, time scale %.3g",
                          why, k->data->n, k->data->interval, k->data->time_scale);

@@ -144,8 +144,10 @@ void clsi_noisy_keep_forms(clsi_noisy *k) {
 /* ---- the kept terms as a problem ---- */
 
 /* Explicit steps of order four, short enough that their error is far below the noise: a search keeps
- * no laws, the model that it finds does. What they cannot simulate has the system's own steps. */
-enum { STEPS = 16 }; /* in a time scale */
+ * no laws, the model that it finds does. What they cannot simulate has the system's own steps. So have fields in
+ * space: neighbours exchange things in far less than the time between rows, and a search with explicit steps ends at the
+ * largest conductivity that these can simulate. */
+enum { STEPS = 16, FIELD_STEPS = 4 }; /* in a time scale; between two rows */
 
 static cls_status make_observer(clsi_noisy *k, const cls_system *open, const clsi_unknowns *us,
                                 const cls_node *theta, const char *const *channel,
@@ -153,11 +155,14 @@ static cls_status make_observer(clsi_noisy *k, const cls_system *open, const cls
     double most = k->data->time_scale / STEPS;
     const char *scheme = k->w->o->scheme;
     cls_status status = CLS_USAGE;
-    if (!scheme && !k->implicit)
+    if (!scheme && !k->implicit && !k->field)
         status = clsi_observer_create(open, "rk4", us->n_theta + us->n_open, theta, k->data->ny,
                                       channel, out, NULL);
     if (status != CLS_OK) {
-        scheme = clsi_measured_steps(open, k->data, scheme, &most);
+        int fine = k->field && !scheme;
+        scheme =
+            clsi_measured_steps(open, k->data, fine ? cls_scheme_default(open) : scheme, &most);
+        if (fine) most = fmin(most, k->data->interval / FIELD_STEPS);
         status = clsi_observer_create(open, scheme, us->n_theta + us->n_open, theta, k->data->ny,
                                       channel, out, k->w->error);
     }

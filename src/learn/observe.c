@@ -10,6 +10,7 @@
  * those of the step. */
 #include "learn/observe.h"
 #include "base/base.h"
+#include "base/vectors.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -299,19 +300,24 @@ static int make_matrices(clsi_track *k, const lane *l, size_t first, size_t n) {
     return 1;
 }
 
-/* S = B S + [A | 0] */
-static void propagate(clsi_track *k, size_t sample) {
-    size_t nz = k->o->nz, P = k->o->n_theta, all = P + nz;
-    const double *B = k->B + sample * nz * nz, *A = k->A + sample * nz * P;
+/* to = B S + [A | 0], with S (nz, P + nz) */
+CLONES static void multiply(size_t nz, size_t P, const double *B, const double *A, const double *S,
+                            double *to) {
+    size_t all = P + nz;
     for (size_t e = 0; e < nz; e++) {
-        double *row = k->next + e * all;
+        double *row = to + e * all;
         for (size_t j = 0; j < all; j++) row[j] = j < P ? A[e * P + j] : 0;
         for (size_t f = 0; f < nz; f++) {
             double b = B[e * nz + f];
-            const double *from = k->S + f * all;
+            const double *from = S + f * all;
             for (size_t j = 0; j < all && b != 0; j++) row[j] += b * from[j];
         }
     }
+}
+
+static void propagate(clsi_track *k, size_t sample) {
+    size_t nz = k->o->nz, P = k->o->n_theta;
+    multiply(nz, P, k->B + sample * nz * nz, k->A + sample * nz * P, k->S, k->next);
     double *swap = k->S;
     k->S = k->next;
     k->next = swap;

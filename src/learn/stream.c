@@ -104,7 +104,7 @@ static cls_status sample_block(void *context, clsi_walk *k, const cls_table *hea
                                cls_error *error) {
     sampling *s = context;
     clsi_stream *st = s->st;
-    double row[CLSI_WALK_COLUMNS + 1];
+    double *row = k->one;
     (void)kept;
     cls_status status = CLS_OK;
     if (!st->sample) {
@@ -183,9 +183,8 @@ static cls_status read_run(clsi_walk *k, cls_reader **r, size_t *open, uint64_t 
 }
 
 static cls_status add_run(sampling *s, size_t columns, uint64_t from, const double *run,
-                          cls_error *error) {
+                          double *row, cls_error *error) {
     clsi_stream *st = s->st;
-    double row[CLSI_WALK_COLUMNS + 1];
     cls_status status = CLS_OK;
     for (size_t i = 0; i < (size_t)run[0] && status == CLS_OK; i++) {
         const double *is = run + 1 + i * (columns + 1);
@@ -224,7 +223,8 @@ static cls_status sample_places(sampling *s, cls_error *error) {
                                      run_size(k.n_columns) * sizeof *told, told, 0, error);
     }
     for (size_t i = 0; i < runs && status == CLS_OK; i++)
-        status = add_run(s, k.n_columns, i * s->stride, told + i * run_size(k.n_columns), error);
+        status =
+            add_run(s, k.n_columns, i * s->stride, told + i * run_size(k.n_columns), k.one, error);
     cls_table_free(&shape);
     free(told);
     cls_reader_close(&r);

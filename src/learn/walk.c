@@ -11,20 +11,35 @@
 void clsi_walk_free(clsi_walk *k) {
     for (size_t c = 0; k->columns && c <= k->n_columns; c++) free(k->columns[c]);
     free(k->columns);
+    free(k->to);
+    free(k->one);
     free(k->names);
     free(k->row_of);
     *k = (clsi_walk){0};
 }
 
+static size_t block_of(size_t columns) {
+    size_t rows = columns <= CLSI_WALK_WIDE ? CLSI_WALK_BLOCK
+                                            : (size_t)CLSI_WALK_BLOCK * CLSI_WALK_WIDE / columns;
+    return rows > CLSI_WALK_LEAST ? rows : CLSI_WALK_LEAST;
+}
+
 static cls_status walk_begin(clsi_walk *k, clsi_stream *st, const cls_table *head,
                              cls_error *error) {
-    size_t room = k->room ? k->room : 2 * CLSI_WALK_BLOCK;
-    *k = (clsi_walk){
-        .st = st, .n_columns = cls_table_columns(head), .room = room, .last_time = INFINITY};
+    size_t n = cls_table_columns(head), block = block_of(n);
+    size_t room = k->room ? k->room : 2 * block;
+    if (n > CLSI_WALK_COLUMNS)
+        return clsi_fail(error, CLS_DATA,
+                         "%s has %zu columns, and files that are read in blocks at most %d: leave "
+                         "out what the system does not need",
+                         st->paths[0], n, CLSI_WALK_COLUMNS);
+    *k = (clsi_walk){.st = st, .n_columns = n, .block = block, .room = room, .last_time = INFINITY};
     k->names = clsi_calloc(k->n_columns + 1, sizeof *k->names);
     k->columns = clsi_calloc(k->n_columns + 1, sizeof *k->columns);
     k->row_of = clsi_calloc(room, sizeof *k->row_of);
-    if (!k->names || !k->columns || !k->row_of) return clsi_no_memory(error);
+    k->to = clsi_calloc(n + 1, sizeof *k->to);
+    k->one = clsi_calloc(n + 1, sizeof *k->one);
+    if (!k->names || !k->columns || !k->row_of || !k->to || !k->one) return clsi_no_memory(error);
     for (size_t c = 0; c <= k->n_columns; c++)
         if (!(k->columns[c] = clsi_calloc(room, sizeof(double)))) return clsi_no_memory(error);
     k->time = clsi_table_time(head);
@@ -96,9 +111,6 @@ cls_status clsi_walk_open(clsi_walk *k, size_t f, cls_reader **r, cls_error *err
                            "%s has %zu columns, %s has %zu: files that are read in "
                            "blocks have the same columns",
                            st->paths[f], cls_table_columns(head), st->paths[0], k->n_columns);
-    if (status == CLS_OK && k->n_columns > CLSI_WALK_COLUMNS)
-        status = clsi_fail(error, CLS_DATA, "%s has more than %d columns", st->paths[f],
-                           CLSI_WALK_COLUMNS);
     if (status != CLS_OK) cls_reader_close(r);
     k->count = 0;
     k->last_time = INFINITY; /* nothing goes on from the file before */
@@ -106,18 +118,20 @@ cls_status clsi_walk_open(clsi_walk *k, size_t f, cls_reader **r, cls_error *err
 }
 
 cls_status clsi_walk_read(clsi_walk *k, cls_reader *r, size_t room, size_t *got, cls_error *error) {
-    double *to[CLSI_WALK_COLUMNS];
-    for (size_t c = 0; c < k->n_columns; c++) to[c] = k->columns[c] + k->count;
-    return cls_reader_next(r, room, to, got, error);
+    for (size_t c = 0; c < k->n_columns; c++) k->to[c] = k->columns[c] + k->count;
+    return cls_reader_next(r, room, k->to, got, error);
 }
 
 /* Blocks of file f, to its end or so many. */
 static cls_status walk_blocks(clsi_walk *k, cls_reader *r, size_t f, uint64_t blocks, size_t reach,
                               size_t *held, clsi_walk_use use, void *context, cls_error *error) {
     cls_status status = CLS_OK;
+    if (reach > k->block)
+        return clsi_fail(error, CLS_DATA, "%s: windows of %zu rows of %zu columns are too large",
+                         k->st->paths[f], reach + 1, k->n_columns);
     for (size_t got = 1; status == CLS_OK && got && blocks; blocks--) {
         size_t kept = k->count;
-        status = clsi_walk_read(k, r, CLSI_WALK_BLOCK, &got, error);
+        status = clsi_walk_read(k, r, k->block, &got, error);
         if (status == CLS_OK)
             status = clsi_walk_segments(k, kept, got, held, k->st->paths[f], error);
         if (status == CLS_OK && got) status = use(context, k, cls_reader_head(r), kept, error);
@@ -169,8 +183,7 @@ cls_status clsi_walk_to(clsi_walk *k, cls_reader *r, size_t f, uint64_t row, cls
     cls_status status = clsi_reader_seek(r, m->place[at], 0, error);
     k->count = 0;
     for (size_t got = 1; status == CLS_OK && left && got; left -= got)
-        status = clsi_walk_read(k, r, left < CLSI_WALK_BLOCK ? (size_t)left : CLSI_WALK_BLOCK, &got,
-                                error);
+        status = clsi_walk_read(k, r, left < k->block ? (size_t)left : k->block, &got, error);
     return status;
 }
 
@@ -183,15 +196,15 @@ cls_status clsi_walk_some(clsi_stream *st, uint64_t first, uint64_t last, size_t
     for (size_t f = 0; f < st->n_files && status == CLS_OK; f++) {
         uint64_t rows = clsi_stream_rows_of(st, f), end = begin + rows;
         if (rows && first < last && first < end && last + reach > begin) {
-            uint64_t from = first > begin ? (first - begin) / CLSI_WALK_BLOCK : 0,
-                     to = (last + reach - begin + CLSI_WALK_BLOCK - 1) / CLSI_WALK_BLOCK;
-            uint64_t lead = from ? (reach + 1 < CLSI_WALK_BLOCK ? reach + 1 : CLSI_WALK_BLOCK) : 0;
             size_t got = 0;
             cls_reader *r;
             status = clsi_walk_open(&k, f, &r, error);
-            k.row = begin + from * CLSI_WALK_BLOCK - lead;
-            if (status == CLS_OK)
-                status = clsi_walk_to(&k, r, f, from * CLSI_WALK_BLOCK - lead, error);
+            uint64_t block = status == CLS_OK ? k.block : 1;
+            uint64_t from = first > begin ? (first - begin) / block : 0,
+                     to = (last + reach - begin + block - 1) / block;
+            uint64_t lead = from ? (reach + 1 < block ? reach + 1 : block) : 0;
+            k.row = begin + from * block - lead;
+            if (status == CLS_OK) status = clsi_walk_to(&k, r, f, from * block - lead, error);
             if (status == CLS_OK && lead) status = clsi_walk_read(&k, r, (size_t)lead, &got, error);
             if (status == CLS_OK)
                 status = clsi_walk_segments(&k, 0, got, &held, st->paths[f], error);

@@ -4,15 +4,24 @@
 
 #include "learn/stream.h"
 
-/* Rows that are read together; columns of a file at most. */
-enum { CLSI_WALK_BLOCK = 1 << 15, CLSI_WALK_COLUMNS = 512 };
+/* Rows that are read together, of at most CLSI_WALK_WIDE columns; fewer of more, so that two blocks are 256 MB, but no less than CLSI_WALK_LEAST.
+ * Columns of a file at most: two blocks of 1 GB. */
+enum {
+    CLSI_WALK_BLOCK = 1 << 15,
+    CLSI_WALK_WIDE = 512,
+    CLSI_WALK_LEAST = 1 << 12,
+    CLSI_WALK_COLUMNS = 1 << 14
+};
 
 typedef struct clsi_walk {
     clsi_stream *st;
     size_t n_columns; /* of the files; what is given has one more, the segment */
     const char **names;
+    size_t block;     /* rows of a block */
     size_t room;      /* rows of the columns; 0: two blocks */
     double **columns; /* (n_columns + 1) rows of a block, segments last */
+    double **to;      /* (n_columns) where the next rows go */
+    double *one;      /* (n_columns + 1) a row */
     uint64_t *row_of;
     size_t count; /* rows in the block */
     double segment, last_number, last_time;

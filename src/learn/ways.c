@@ -10,6 +10,7 @@
  *   the model   finish          built, scored on rows kept back, rolled out */
 #include "base/base.h"
 #include "learn/feed.h"
+#include "learn/filled.h"
 #include "learn/local.h"
 #include "learn/measured.h"
 #include <math.h>
@@ -35,6 +36,8 @@ struct job {
     size_t n_tables;
     const cls_table *const *tables;
     const char *const *names;
+    const clsi_filled *
+        filled; /* the data with states that no column says but others do; no tables: as they are */
     clsi_stream *stream;
     cls_model **out;
     int only; /* positions are all there is */
@@ -159,14 +162,20 @@ static int lacks_states(const job *j) {
     return !j->only || clsi_has_heat_column(s, j->n_tables, j->tables);
 }
 
+static int may_be_local(const clsi_learner *w, const clsi_stream *stream) {
+    const cls_system *s = w->system;
+    return !w->open && !stream && !s->has_operator && !s->has_entropy &&
+           s->formalism != CLS_LAGRANGIAN;
+}
+
 /* Rows of the residual, which know their neighbours in space only, in the place of windows, with inputs at nodes between
  * the rows (nodes.c). */
 static int is_driven(const job *j) {
     const clsi_learner *w = j->w;
     const cls_system *s = w->system;
     int asked = w->o->loss && strcmp(w->o->loss, "residual") == 0;
-    if (!s->nu || w->open || j->stream || s->has_operator || s->has_entropy) return 0;
-    if (s->formalism == CLS_LAGRANGIAN || clsi_lacks_states(s, j->n_tables, j->tables)) return 0;
+    if (!s->nu || !may_be_local(w, j->stream) || clsi_lacks_states(s, j->n_tables, j->tables))
+        return 0;
     return asked || (!w->o->loss && !w->o->scheme && s->form->nz >= CLSI_LARGE);
 }
 
@@ -233,7 +242,8 @@ static cls_status check_rule(const job *j) {
 static cls_status take_points(job *j) {
     clsi_learner *w = j->w;
     const cls_learn_options *o = w->o;
-    int partial = is_partial(j), local = j->way->local && !j->lacking;
+    const cls_table *const *filled = (const cls_table *const *)j->filled->tables;
+    int partial = is_partial(j), local = j->way->local || filled;
     cls_status status = clsi_rule_find(j->system, partial ? NULL : o->scheme,
                                        j->only && !j->lacking, &j->rule, w->error);
     if (status != CLS_OK) return status;
@@ -242,7 +252,8 @@ static cls_status take_points(job *j) {
     if (status == CLS_OK && !j->rule.positions && !j->lacking && !local)
         status = clsi_learner_scheme(w, j->n_tables, j->tables, j->names, &j->rule, &j->said);
     j->rule.smooth = j->rule.composite && !partial && !has_network(j->system, o);
-    return status == CLS_OK ? make_points(j, j->tables, partial ? 0 : o->window, partial) : status;
+    if (status != CLS_OK) return status;
+    return make_points(j, filled ? filled : j->tables, partial ? 0 : o->window, partial);
 }
 
 /* Noisy rows of many states: the same rows of the residual, of smoothed states. */
@@ -267,8 +278,9 @@ static cls_status reconsider(job *j) {
         j->lacking = 1;
         status = take_points(j);
     }
-    j->noisy = status == CLS_OK && !j->said && (j->way->recorded || clsi_learner_is_noisy(w));
-    if (!j->noisy || j->way->recorded || !is_wide(j)) return status;
+    int simulated = j->way->recorded || j->filled->tables;
+    j->noisy = status == CLS_OK && !j->said && (simulated || clsi_learner_is_noisy(w));
+    if (!j->noisy || simulated || !is_wide(j)) return status;
     j->noisy = 0;
     j->rule = clsi_rule_gauss;
     clsi_points_free(&w->points);
@@ -442,39 +454,63 @@ static cls_status finish(job *j) {
     return clsi_no_memory(w->error);
 }
 
+static cls_status run(job *j) {
+    clsi_learner *w = j->w;
+    j->only = !clsi_is_loss(w, "shooting") && j->system->n &&
+              clsi_only_positions(j->system, j->n_tables, j->tables);
+    j->way = choose_way(j);
+    j->lacking = j->way->simulated;
+    cls_status status = check_loss(w);
+    if (status == CLS_OK && j->way->recorded) status = check_recorded(w);
+    if (status != CLS_OK) return status;
+    status = take_points(j);
+    if (status == CLS_OK) status = reconsider(j);
+    if (status == CLS_OK && j->noisy) status = by_windows(j);
+    w->beyond = j->stream;
+    if (status == CLS_OK && !j->noisy) status = by_rows(j);
+    if (j->stream) {
+        j->n_tables = j->stream->n_files;
+        j->names = j->stream->paths;
+    }
+    if (status == CLS_OK && j->said) clsi_learner_note(w, "%s", j->said);
+    free(j->said);
+    if (status == CLS_OK) status = go_on(j);
+    if (status == CLS_OK) status = finish(j);
+    clsi_held_free(j->n_tables, &j->held);
+    if (!j->noisy && !w->o->want_report) cls_learn_report_free(&w->info->report);
+    return status;
+}
+
+/* States that no column says, from others of the same time (filled.h): rows of a residual to begin with. */
+static cls_status fill_tables(const job *j, clsi_filled *filled) {
+    const clsi_learner *w = j->w;
+    *filled = (clsi_filled){0};
+    int other = w->o->loss && strcmp(w->o->loss, "multiple-shooting") != 0;
+    if (!may_be_local(w, j->stream) || other || w->o->scheme || w->o->optimizer) return CLS_OK;
+    return clsi_filled_create(w->system, j->n_tables, j->tables, filled, w->error);
+}
+
+/* Where columns that are missing are said by others, all of them, nothing else is to be known. */
 cls_status clsi_learn_functions(clsi_learner *w, const cls_system *system,
                                 const cls_assignments *set, size_t n_tables,
                                 const cls_table *const *tables, const char *const *names,
                                 clsi_stream *stream, cls_model **out) {
+    clsi_filled filled, none = {0};
     job j = {.w = w,
              .system = system,
              .set = set,
              .n_tables = n_tables,
              .tables = tables,
              .names = names,
+             .filled = &none,
              .stream = stream,
              .out = out};
-    j.only =
-        !clsi_is_loss(w, "shooting") && system->n && clsi_only_positions(system, n_tables, tables);
-    j.way = choose_way(&j);
-    j.lacking = j.way->simulated;
-    cls_status status = check_loss(w);
-    if (status == CLS_OK && j.way->recorded) status = check_recorded(w);
-    if (status != CLS_OK) return status;
-    status = take_points(&j);
-    if (status == CLS_OK) status = reconsider(&j);
-    if (status == CLS_OK && j.noisy) status = by_windows(&j);
-    w->beyond = stream;
-    if (status == CLS_OK && !j.noisy) status = by_rows(&j);
-    if (stream) {
-        j.n_tables = stream->n_files;
-        j.names = stream->paths;
-    }
-    if (status == CLS_OK && j.said) clsi_learner_note(w, "%s", j.said);
-    free(j.said);
-    if (status == CLS_OK) status = go_on(&j);
-    if (status == CLS_OK) status = finish(&j);
-    clsi_held_free(j.n_tables, &j.held);
-    if (!j.noisy && !w->o->want_report) cls_learn_report_free(&w->info->report);
+    cls_status status = fill_tables(&j, &filled);
+    if (filled.tables && !filled.beside && system->form->nz >= CLSI_LARGE)
+        j.tables = (const cls_table *const *)filled.tables;
+    else if (filled.beside)
+        j.filled = &filled;
+    if (status == CLS_OK) status = run(&j);
+    clsi_filled_clear(&filled);
     return status;
 }

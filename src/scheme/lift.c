@@ -72,10 +72,10 @@ static int find_support(lifter *x, size_t k) {
     return 1;
 }
 
-/* w and its equation; the guess is the formula at the guesses of the others. */
-static void add_unknown(clsi_step *st, size_t before, cls_node formula) {
+/* w and its equation; the guess is the formula at the guesses of the others, lifted ones among them. */
+static void add_unknown(clsi_step *st, cls_node formula) {
     cls_node guess = CLS_NO_NODE;
-    (void)cls_substitute(st->g, 1, &formula, before, st->unknown, st->guess, &guess);
+    (void)cls_substitute(st->g, 1, &formula, st->n_unknowns, st->unknown, st->guess, &guess);
     cls_node w = clsi_step_unknown(st, guess, SIZE_MAX);
     if (st->exhausted) return;
     st->residual[st->n_unknowns - 1] = cls_sub(st->g, w, formula);
@@ -100,7 +100,7 @@ static cls_status lift(lifter *x, cls_error *error) {
     for (size_t i = 0; i < n && !st->exhausted; i++) {
         cls_node formula = from[i];
         (void)cls_substitute(st->g, 1, &formula, i, from, to, &formula);
-        add_unknown(st, before, formula);
+        add_unknown(st, formula);
         to[i] = st->unknown[st->n_unknowns - 1];
     }
     st->n_lifted = st->n_unknowns - before;

@@ -16,6 +16,7 @@
  * on how steps are grouped. The results have the accuracy of Newton's last update: round-off. */
 #include "simulate/sensitive.h"
 #include "base/base.h"
+#include "base/vectors.h"
 #include "simulate/stepper.h"
 #include "system/dense.h"
 #include <math.h>
@@ -155,7 +156,7 @@ struct clsi_stride {
     double *base, *least;    /* (n_base), (k): of one lane */
     double *next;            /* (nz + CLSI_ACCOUNTS): the end of one step, and its gains */
     double *u, *size;        /* (CLSI_LANES, k), (CLSI_LANES): Newton's unknowns, last updates */
-    double *J, *d;           /* (k, k), (k) */
+    double *J, *d, *X;       /* (k, k), (k), (k + 1, nz) */
     size_t *pivot;
     clsi_newton newton; /* for lanes that need the damped method */
     double *block;
@@ -209,7 +210,7 @@ cls_status clsi_stride_create(const clsi_sensitive *s, int alone, clsi_stride **
                        .alone = alone,
                        .program = {sp->guess, sp->residual, sp->next, s->tangent, s->reverse}};
     size_t k = s->k, size = newton_size(sp) + sp->n_base + k + CLSI_LANES * (k + 1) + k * k + k +
-                            s->nz + CLSI_ACCOUNTS;
+                            (k + 2) * s->nz + CLSI_ACCOUNTS;
     for (int i = 0; i < PROGRAMS; i++) size += clsi_lanes_size(d->program[i]);
     d->block = clsi_calloc(size, sizeof(double));
     d->pivot = clsi_calloc(k, sizeof *d->pivot);
@@ -228,6 +229,7 @@ cls_status clsi_stride_create(const clsi_sensitive *s, int alone, clsi_stride **
     d->size = carve(&at, CLSI_LANES);
     d->J = carve(&at, k * k);
     d->d = carve(&at, k);
+    d->X = carve(&at, (k + 1) * s->nz);
     for (int i = 0; i < PROGRAMS; i++) {
         d->lanes[i] = carve(&at, clsi_lanes_size(d->program[i]));
         clsi_lanes_prepare(d->program[i], d->lanes[i]);
@@ -407,22 +409,68 @@ void clsi_stride_step(clsi_stride *d, size_t n, double *const *record, const int
 
 /* ---- derivatives ---- */
 
-/* L = -next_u r_u^-1, row by row: r_u^T x = -next_u[e]. */
+/* The columns of X (k, n) with the factors of a matrix: clsi_lu_solve for each, in the same order of operations,
+ * side by side. What is zero in the factors of local systems is skipped. */
+CLONES static void solve_columns(size_t k, const double *lu, const size_t *pivot, size_t n,
+                                 double *X) {
+    for (size_t i = 0; i < k; i++)
+        for (size_t c = 0; c < n && pivot[i] != i; c++) {
+            double kept = X[pivot[i] * n + c];
+            X[pivot[i] * n + c] = X[i * n + c];
+            X[i * n + c] = kept;
+        }
+    for (size_t i = 1; i < k; i++)
+        for (size_t j = 0; j < i; j++)
+            for (size_t c = 0; c < n && lu[i * k + j] != 0; c++)
+                X[i * n + c] -= lu[i * k + j] * X[j * n + c];
+    for (size_t i = k; i-- > 0;) {
+        for (size_t j = i + 1; j < k; j++)
+            for (size_t c = 0; c < n && lu[i * k + j] != 0; c++)
+                X[i * n + c] -= lu[i * k + j] * X[j * n + c];
+        for (size_t c = 0; c < n; c++) X[i * n + c] /= lu[i * k + i];
+    }
+}
+
+/* L = -next_u r_u^-1: r_u^T L^T = -next_u^T. */
 static int find_L(clsi_stride *d, size_t lane, double *L) {
     size_t k = d->s->k, nz = d->s->nz, first = k * k + k * nz;
     for (size_t a = 0; a < k; a++)
         for (size_t b = 0; b < k; b++) d->J[b * k + a] = output(d, TANGENT, a * k + b, lane);
     if (k && clsi_lu_factor(k, d->J, d->pivot)) return 0;
-    for (size_t e = 0; e < nz; e++) {
-        for (size_t a = 0; a < k; a++) L[e * k + a] = -output(d, TANGENT, first + e * k + a, lane);
-        if (k) clsi_lu_solve(k, d->J, d->pivot, L + e * k);
-    }
+    for (size_t e = 0; e < nz; e++)
+        for (size_t a = 0; a < k; a++)
+            d->X[a * nz + e] = -output(d, TANGENT, first + e * k + a, lane);
+    solve_columns(k, d->J, d->pivot, nz, d->X);
+    for (size_t e = 0; e < nz; e++)
+        for (size_t a = 0; a < k; a++) L[e * k + a] = d->X[a * nz + e];
     return 1;
+}
+
+/* B (nz, nz) += l x^T, l every k numbers, x where it is not zero. */
+CLONES static void add_products(size_t nz, size_t k, const double *l, size_t low, size_t high,
+                                const double *x, double *B) {
+    for (size_t e = 0; e < nz; e++)
+        for (size_t j = low; j < high; j++) B[e * nz + j] += l[e * k] * x[j];
+}
+
+/* B = next_z + L r_z; a row of r_z of a local system is zero but for a few neighbours. */
+static void find_B(clsi_stride *d, size_t lane, const double *L, double *B) {
+    size_t k = d->s->k, nz = d->s->nz, last = k * k + 2 * k * nz;
+    for (size_t i = 0; i < nz * nz; i++) B[i] = output(d, TANGENT, last + i, lane);
+    for (size_t a = 0; a < k; a++) {
+        size_t low = nz, high = 0;
+        for (size_t j = 0; j < nz; j++) {
+            d->X[j] = output(d, TANGENT, k * k + a * nz + j, lane);
+            if (d->X[j] == 0) continue;
+            if (low == nz) low = j;
+            high = j + 1;
+        }
+        add_products(nz, k, L + a, low, high, d->X, B);
+    }
 }
 
 int clsi_stride_tangent(clsi_stride *d, size_t n, const double *const *record, double *const *B,
                         double *const *L) {
-    size_t k = d->s->k, nz = d->s->nz, last = k * k + 2 * k * nz;
     int whole = 1;
     put_base(d, TANGENT, n, record);
     put_unknowns(d, TANGENT, n, record);
@@ -430,13 +478,7 @@ int clsi_stride_tangent(clsi_stride *d, size_t n, const double *const *record, d
     clsi_lanes_late(d->program[TANGENT], n, d->lanes[TANGENT]);
     for (size_t i = 0; i < n; i++) {
         whole &= find_L(d, i, L[i]);
-        for (size_t e = 0; e < nz; e++)
-            for (size_t j = 0; j < nz; j++) {
-                double sum = output(d, TANGENT, last + e * nz + j, i);
-                for (size_t a = 0; a < k; a++)
-                    sum += L[i][e * k + a] * output(d, TANGENT, k * k + a * nz + j, i);
-                B[i][e * nz + j] = sum;
-            }
+        find_B(d, i, L[i], B[i]);
     }
     return whole;
 }

@@ -264,4 +264,30 @@ C
     expect_stderr 'deep.h5: groups in groups, deeper than 64'
 }
 
+# A file that comes slowly: the command has opened it, so it hears signals, and reads.
+ends_while_it_reads() { # ARGS... with the file named slow
+    local job
+    rm -f slow
+    mkfifo slow
+    "$CLAUSIUS" "$@" >said 2>&1 &
+    job=$!
+    exec 7>slow
+    printf 'time,x\n0,1\n' >&7
+    kill -TERM "$job" || fail "it was over: $(cat said)"
+    (trap '' PIPE; printf '1,1\n' >&7) 2>/dev/null || true # it may have been about to wait
+    code=0
+    wait "$job" || code=$?
+    exec 7>&-
+    expect_exit 130
+    expect_in_file 'interrupted while reading slow' said
+}
+
+test_a_signal_while_a_file_is_read() {
+    printf 'time,x\n0,1\n1,2\n' >whole.csv
+    ends_while_it_reads compare whole.csv slow
+    ends_while_it_reads data inspect slow
+    ends_while_it_reads data convert slow -o out.csv
+    expect_no_file out.csv*
+}
+
 run_tests

@@ -250,6 +250,19 @@ test_how_many_windows_there_were_is_said() {
     expect_stderr '^  windows +1026 to learn from, 114 to validate$'
 }
 
+# More columns than a block of 32,768 rows has room for: 70 MB of text, of which a tenth is the system's.
+test_wide_files_are_read_in_blocks() {
+    run "$CLAUSIUS" simulate adiabatic-piston --samples 170 --sample "x~U(-1,1), v.x~U(-1,1), T1~U(0.5,1.5), T2~U(0.5,1.5)" --seed 1 --steps 199 --scheme rk4 --quiet -o narrow.csv
+    expect_ok
+    awk 'BEGIN { for (k = 0; k < 640; k++) { names = names ",c" k; tail = tail "," k % 90 + 10 } } /^#/ { print; next } { print $0 (/^t/ ? names : tail) }' narrow.csv >wide.csv
+    expect test "$(stat -c %s wide.csv)" -gt 67108864
+    run "$CLAUSIUS" learn adiabatic-piston wide.csv --unknown "F1, F2" --field "chebyshev(2)" -o wide.safetensors
+    expect_ok
+    expect_stderr '^  windows +[0-9]+ to learn from, 2000 to validate$'
+    expect_stderr '^  rank +30 of 30'
+    rm -f wide.csv
+}
+
 # One solve uses every row, whatever the format and however few bytes there are, in one process or in shards; the points by which the
 # rest is chosen are 20,000. Iterations take fewer, and say so.
 test_one_solve_uses_every_window() {

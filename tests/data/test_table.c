@@ -264,6 +264,51 @@ static void test_rows_of_other_lengths(void **state) {
     }
 }
 
+static int after_two(void *count) {
+    return ++*(int *)count > 2;
+}
+
+/* Whoever is asked says no at the third block: there is no file, and the one before is as it was. */
+static void test_writing_can_be_stopped(void **state) {
+    (void)state;
+    static const char *const files[] = {"s.csv", "s.npz", "s.h5"};
+    enum { ROWS = 500000 };
+    double *x = calloc(ROWS, sizeof *x);
+    assert_non_null(x);
+    for (size_t i = 0; i < ROWS; i++) x[i] = 1.0 / (double)(i + 3);
+    const char *names[] = {"a", "b"};
+    const double *columns[] = {x, x};
+    cls_error error;
+    for (size_t f = 0; f < 6; f++) {
+        const char *path = in_folder(files[f % 3]);
+        cls_table *t;
+        assert_int_equal(cls_table_borrow(2, names, f < 3 ? ROWS : 7, columns, &t, &error), CLS_OK);
+        if (f >= 3 && cls_table_write(t, path, &error) == CLS_OK) { /* there was one before */
+            cls_table_free(&t);
+            assert_int_equal(cls_table_borrow(2, names, ROWS, columns, &t, &error), CLS_OK);
+        }
+        int asked = 0;
+        cls_write_options o = cls_write_defaults();
+        o.stop = after_two;
+        o.context = &asked;
+        cls_status status = cls_table_write_with(t, path, &o, &error);
+        cls_table_free(&t);
+        if (status == CLS_USAGE) continue; /* built without it */
+        assert_int_equal(status, CLS_INTERRUPTED);
+        assert_int_equal(asked, 3);
+        assert_non_null(strstr(error.message, "interrupted while writing"));
+        if (f < 3) {
+            assert_int_equal(access(path, F_OK), -1);
+            continue;
+        }
+        assert_int_equal(cls_table_read(path, &t, &error), CLS_OK);
+        assert_int_equal(cls_table_rows(t), 7);
+        cls_table_free(&t);
+        unlink(path);
+    }
+    free(x);
+}
+
 /* Of arrays exactly as many rows come as were told; nothing is left where they do not. */
 static void test_other_rows_than_told(void **state) {
     (void)state;
@@ -459,6 +504,7 @@ int main(void) {
         cmocka_unit_test(test_binary_and_long_lines),
         cmocka_unit_test(test_many_blocks),
         cmocka_unit_test(test_rows_of_other_lengths),
+        cmocka_unit_test(test_writing_can_be_stopped),
         cmocka_unit_test(test_other_rows_than_told),
         cmocka_unit_test(test_ranges_of_arrays),
         cmocka_unit_test(test_ranges),

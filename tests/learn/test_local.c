@@ -8,12 +8,14 @@
 #include <cmocka.h>
 #include "base/base.h"
 #include "learn/learn.h"
+#include "learn/neighbours.h"
 #include "tests/sanitized.h"
 #include <clausius/learn.h>
 #include <clausius/random.h>
 #include <clausius/simulate.h>
 #include <math.h>
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,12 +193,158 @@ static void parameters_of_many_states_need_no_simulation(void **unused) {
     }
 }
 
+/* ---- cells between those that are measured ---- */
+
+enum { FEW = 61, PIECES = 18 };
+
+/* A cooling rod of which every fourth cell has a thermocouple; with a heater or without. */
+static const char cooling[] =
+    "parameter N = 18, dx = 0.05\n%s"
+    "temperature T[1..N]\ncoefficient k(w) = %s\n"
+    "thermal lagrangian sum(i in 1..N: dx*(T[i]*log(T[i]) - T[i]))\n"
+    "for i in 1..N-1: heat exchange T[i] <-> T[i+1]: k((T[i] + T[i+1])/2)/dx\n"
+    "for i in 1..N: start T[i] = 1 + 0.4*cos(pi*(i - 1/2)/N) + 0.2*cos(2*pi*(i - 1/2)/N)\n"
+    "step 0.1\n";
+
+static cls_system *parse_cooling(int heated, const char *k) {
+    cls_error e;
+    cls_system *s;
+    clsi_text text = {0};
+    clsi_text_printf(&text, cooling, heated ? "input P\nheat source heater on T[1]: P\n" : "", k);
+    if (cls_system_parse(text.data, "rod", NULL, &s, &e)) fail_msg("%s", e.message);
+    clsi_text_clear(&text);
+    return s;
+}
+
+static cls_table *cool(int heated, double noise, double *room) {
+    cls_error e;
+    cls_system *s = parse_cooling(heated, "0.03*(1 + 0.5*(w - 1))");
+    cls_simulate_options o = cls_simulate_defaults();
+    cls_simulator *sim;
+    cls_random random;
+    const char *names[PIECES + 2] = {"time"};
+    const double *columns[PIECES + 2] = {room};
+    double state[PIECES + 8], *heater = room + FEW, *at = room + 2 * FEW;
+    size_t n = 1;
+    cls_random_seed(&random, 5);
+    o.scheme = "bdf";
+    o.h = 0.1;
+    for (size_t i = 0; i < FEW; i++) {
+        room[i] = 0.1 * (double)i;
+        heater[i] = i / 20 % 2 ? 0 : 0.05;
+    }
+    if (cls_simulator_create(s, &o, &sim, &e)) fail_msg("%s", e.message);
+    if (heated && cls_simulator_inputs_held(sim, FEW, room, heater, "zero", &e))
+        fail_msg("%s", e.message);
+    if (cls_system_start(s, NULL, state, &e)) fail_msg("%s", e.message);
+    if (cls_simulator_start(sim, 0, state, &e)) fail_msg("%s", e.message);
+    for (size_t i = 0; i < FEW; i++) {
+        if (i && cls_simulator_advance(sim, 1, &e)) fail_msg("%s", e.message);
+        for (size_t k = 0; k < PIECES; k++)
+            at[k * FEW + i] = cls_simulator_state(sim)[k] + noise * cls_random_normal(&random);
+    }
+    if (heated) names[n] = "P", columns[n++] = heater;
+    for (size_t k = 1; k < PIECES; k += 4) {
+        names[n] = cls_system_state_name(s, k);
+        columns[n++] = at + k * FEW;
+    }
+    cls_table *t;
+    if (cls_table_borrow(n, names, FEW, columns, &t, &e)) fail_msg("%s", e.message);
+    cls_simulator_free(&sim);
+    cls_system_free(&s);
+    return t;
+}
+
+/* Thirteen of 18 states have no column: k(T) is found all the same, from clean rows and from noisy ones. */
+static void thermocouples_tell_a_conductivity(void **unused) {
+    (void)unused;
+    SKIP_IF_SANITIZED();
+    const struct {
+        int heated;
+        double noise, within;
+    } cases[] = {{0, 0, 1e-3}, {1, 0, 1e-3}, {0, 0.002, 0.03}};
+    double *room = calloc((PIECES + 2) * FEW, sizeof *room);
+    for (size_t c = 0; c < 3; c++) {
+        cls_error e;
+        cls_learn_info info;
+        cls_model *model;
+        cls_table *t = cool(cases[c].heated, cases[c].noise, room);
+        const cls_table *table = t;
+        const char *file = "made here", *unknown[] = {"k"};
+        cls_system *s = parse_cooling(cases[c].heated, "unknown");
+        cls_learn_options o = cls_learn_defaults();
+        o.n_unknown = 1;
+        o.unknown = unknown;
+        o.want_report = 1;
+        if (cls_learn(s, NULL, 1, &table, &file, &o, &model, &info, &e)) fail_msg("%s", e.message);
+        assert_non_null(info.report);
+        assert_non_null(strstr(info.report->choice, "5 of 18 states are measured"));
+        const cls_learned_function *k = &info.report->functions[0];
+        for (size_t i = 0; i < k->n; i++) {
+            double right = 0.03 * (1 + 0.5 * (k->at[i] - 1));
+            if (!(fabs(k->value[i] / right - 1) <= cases[c].within))
+                fail_msg("case %zu: k(%g) = %g +- %g, not %g", c, k->at[i], k->value[i],
+                         k->error[i], right);
+        }
+        cls_learn_report_free(&info.report);
+        cls_model_free(&model);
+        cls_table_free(&t);
+        cls_system_free(&s);
+    }
+    free(room);
+}
+
+/* The natural spline of a line, a parabola's middle; a plane in two indices; nothing where two are known. */
+static int says(void *context, const char *name) {
+    const char *const *list = context;
+    for (; *list; list++)
+        if (strcmp(*list, name) == 0) return 1;
+    return 0;
+}
+
+static void neighbours_tell_what_lies_between(void **unused) {
+    (void)unused;
+    cls_error e;
+    cls_system *s;
+    if (cls_system_parse(
+            "parameter N = 5\ntemperature T[1..N, 1..N]\nthermal lagrangian sum(i in 1..N: "
+            "sum(j in 1..N: T[i,j]*log(T[i,j])))\n",
+            "plate", NULL, &s, &e))
+        fail_msg("%s", e.message);
+    const char *said[] = {"T[1][1]", "T[5][1]", "T[2][5]", "T[4][4]", NULL};
+    const double at[][2] = {{1, 1}, {5, 1}, {2, 5}, {4, 4}};
+    unsigned char hidden[25];
+    for (size_t k = 0; k < 25; k++)
+        hidden[k] = (unsigned char)!says(said, cls_system_state_name(s, k));
+    clsi_neighbours *b;
+    if (clsi_neighbours_create(s, hidden, says, said, &b, &e)) fail_msg("%s", e.message);
+    assert_non_null(b);
+    assert_int_equal(b->n_filled, 21);
+    clsi_known_value known[4], more[25];
+    for (size_t k = 0; k < 4; k++)
+        known[k] = (clsi_known_value){said[k], 1 + 0.3 * at[k][0] - 0.2 * at[k][1]};
+    assert_int_equal(clsi_neighbours_fill(b, 4, known, more), 21);
+    for (size_t k = 0; k < 21; k++) {
+        int i, j;
+        assert_int_equal(sscanf(more[k].name, "T[%d][%d]", &i, &j), 2);
+        if (!(fabs(more[k].value - (1 + 0.3 * i - 0.2 * j)) <= 1e-12))
+            fail_msg("%s is %g", more[k].name, more[k].value);
+    }
+    clsi_neighbours_free(&b);
+    said[2] = NULL;
+    if (clsi_neighbours_create(s, hidden, says, said, &b, &e)) fail_msg("%s", e.message);
+    assert_null(b);
+    cls_system_free(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_driven_rod_is_learned_without_simulating),
         cmocka_unit_test(noise_leaves_few_terms),
         cmocka_unit_test(parameters_of_many_states_need_no_simulation),
         cmocka_unit_test(bits_do_not_depend_on_threads),
+        cmocka_unit_test(neighbours_tell_what_lies_between),
+        cmocka_unit_test(thermocouples_tell_a_conductivity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,6 +86,9 @@ static void tables(void **state) {
     SHORTEN(o, columns);
     if (cls_table_read_with(path, &o, &t, &e)) fail_msg("%s", e.message);
     assert_string_equal(cls_table_name(t, 1), "x");
+    cls_write_options w = cls_write_defaults();
+    SHORTEN(w, size);
+    if (cls_table_write_with(t, path, &w, &e)) fail_msg("%s", e.message);
     cls_table_free(&t);
     remove(path);
 }

@@ -113,6 +113,12 @@ static void what_all_depend_on_is_a_border(void **unused) {
               "for i in 1..N: start u[i] = 1 + i/N, v.u[i] = 0\nstep 0.05");
     laws_hold(s, 200, 1e-13);
     cls_system_free(&s);
+    s = parse("parameter N = 60\ncoordinate u[1..N]\n" /* one such number is made of another */
+              "let a = sum(i in 1..N: u[i])/N\nlet b = sum(i in 1..N: (u[i] - a)^2)/N\n"
+              "hamiltonian sum(i in 1..N: p.u[i]^2/2 + u[i]^2/2) + exp(b) + a^4\n"
+              "for i in 1..N: start u[i] = sin(0.3*i), v.u[i] = 0\nstep 0.05");
+    laws_hold(s, 200, 1e-13);
+    cls_system_free(&s);
 }
 
 /* Against a method that solves nothing. */
