@@ -411,7 +411,7 @@ static cls_status go_on(job *j) {
 
 /* How much of the rollout is the error of steps as long as the data are apart. Where rows are steps of a
  * scheme, or positions are all there is, steps cannot be split. */
-static void split_steps(const job *j) {
+static void split_steps(const job *j, cls_simulator **kept) {
     enum { MOST_PARTS = 16 };
     clsi_learner *w = j->w;
     const cls_system *s = (*j->out)->system;
@@ -419,8 +419,9 @@ static void split_steps(const job *j) {
     if (!(all > 0) || w->points->intervals || w->points->rule.scheme) return;
     for (size_t parts = 4; parts <= MOST_PARTS; parts *= 4) {
         double fine = clsi_learner_tell_all(
-            w, clsi_learner_is_first(w) ? clsi_rollout(w->points, s, parts, clsi_learner_hurry, w)
-                                        : 0);
+            w, clsi_learner_is_first(w)
+                   ? clsi_rollout(w->points, s, parts, kept, clsi_learner_hurry, w)
+                   : 0);
         if (fine == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
         if (!(fine >= 0 && fine < 0.5 * least)) return;
         w->info->rollout_fine = least = fine;
@@ -431,15 +432,17 @@ static void split_steps(const job *j) {
 /* A solve is not chosen by its rollout, but a model that cannot be simulated must not pass. */
 static void roll_out(job *j) {
     clsi_learner *w = j->w;
+    cls_simulator *kept = NULL;
     const clsi_points *p = w->points;
     if (!j->way->recorded && isnan(w->info->rollout) && p->n_windows > p->n_training)
         w->info->rollout = clsi_learner_tell_all(
             w, clsi_learner_is_first(w)
-                   ? clsi_rollout(p, (*j->out)->system, 1, clsi_learner_hurry, w)
+                   ? clsi_rollout(p, (*j->out)->system, 1, &kept, clsi_learner_hurry, w)
                    : 0);
     if (w->info->rollout == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
     if (w->info->rollout < 0) w->info->rollout = NAN; /* broken off */
-    if (!j->way->recorded && !w->no_memory) split_steps(j);
+    if (!j->way->recorded && !w->no_memory) split_steps(j, &kept);
+    cls_simulator_free(&kept);
 }
 
 static cls_status finish(job *j) {
