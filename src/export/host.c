@@ -54,9 +54,8 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     define(out, "CLSI_HAS_HEAT", "sim", sp->s->has_heat != 0);
     define(out, "CLSI_RECEIVERS", "sim", (size_t)(sp->s->has_work != 0) + (sp->s->has_heat != 0));
     define(out, "CLSI_INPUTS", "sim", sp->nu);
-    size_t k = sp->n_unknowns, some = k ? k : 1;
-    clsi_text_printf(out, "enum { CLSI_STEP_SLOPES = %zu, CLSI_SOME_UNKNOWNS = %zu };\n",
-                     (2 * k + sp->nz) * sp->nz, some);
+    clsi_text_printf(out, "enum { CLSI_STEP_INPUTS = %zu, CLSI_SOME_UNKNOWNS = %zu };\n",
+                     sp->n_base + sp->n_unknowns, sp->n_unknowns ? sp->n_unknowns : 1);
     define(out, "CLSI_PARAMETERS", "sim", e->n_parameters);
     define(out, "CLSI_FIRST_PARAMETER", "sim", sp->first_free);
     define(out, "CLSI_MAX_HALVINGS", "sim", (size_t)sp->options.max_halvings);

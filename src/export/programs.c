@@ -11,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHOLE = 9, STAGED = 2, LISTED = WHOLE + STAGED, MONITOR = 1, NEXT = 2, RESIDUAL = WHOLE };
+enum { WHOLE = 9, STAGED = 2, LISTED = WHOLE + STAGED };
+enum { GUESS, MONITOR, NEXT, SCALE, RESIDUAL = WHOLE };
 
 /* The programs of a variant: whole ones, then those in stages (NULL where there is none). */
 typedef struct listed {
     const char *name;
     const cls_program *program;
+    clsi_rolled *loops; /* as which it is written; NULL: as statements */
 } listed;
 
 static size_t at_least(size_t n, size_t least) {
@@ -25,12 +27,25 @@ static size_t at_least(size_t n, size_t least) {
 
 static void list_programs(const clsi_variant *v, listed out[LISTED]) {
     const clsi_stepper *sp = v->sp;
-    const listed all[LISTED] = {
-        {"guess", sp->guess},        {"monitor", sp->monitor}, {"next", sp->next},
-        {"scale", sp->scale},        {"rate", v->rate},        {"slope", v->slope},
-        {"row_slope", v->row_slope}, {"row", v->row},          {"step_slope", v->step_slope},
-        {"residual", sp->residual},  {"guard", sp->guard}};
+    const listed all[LISTED] = {{"guess", sp->guess, NULL},
+                                {"monitor", sp->monitor, NULL},
+                                {"next", sp->next, NULL},
+                                {"scale", sp->scale, NULL},
+                                {"rate", v->rate, NULL},
+                                {"slope", v->slope, NULL},
+                                {"row_slope", v->row_slope, NULL},
+                                {"row", v->row, NULL},
+                                {"step_slope", v->step_slope, NULL},
+                                {"residual", sp->residual, NULL},
+                                {"guard", sp->guard, NULL}};
     memcpy(out, all, sizeof all);
+}
+
+static cls_status find_loops(listed list[LISTED], cls_error *error) {
+    cls_status status = CLS_OK;
+    for (int k = 0; k < LISTED && status == CLS_OK; k++)
+        status = clsi_rolled_create(list[k].program, k >= WHOLE, &list[k].loops, error);
+    return status;
 }
 
 static void emit_fields(const listed *list, clsi_text *kernels, clsi_text *out) {
@@ -127,16 +142,18 @@ static void find_end(const clsi_stepper *sp, const uint32_t *same, uint32_t *sta
 }
 
 /* Not where any program of a step needs what is kept as its room. */
-static int may_share(const clsi_stepper *sp) {
-    const cls_program *all[] = {sp->residual, sp->monitor, sp->next, sp->guess, sp->scale};
+static int may_share(const clsi_stepper *sp, const listed *l) {
+    static const int all[] = {RESIDUAL, MONITOR, NEXT, GUESS, SCALE};
     int may = sp->n_unknowns > 0;
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++) may &= clsi_program_may_share(all[k]);
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        may &= clsi_program_may_share(l[all[k]].program) && !l[all[k]].loops;
     return may;
 }
 
-static cls_status find_sharing(const clsi_stepper *sp, sharing *s, cls_error *error) {
+static cls_status find_sharing(const clsi_stepper *sp, const listed *l, sharing *s,
+                               cls_error *error) {
     *s = (sharing){0};
-    if (!may_share(sp)) return CLS_OK;
+    if (!may_share(sp, l)) return CLS_OK;
     const cls_program *r = sp->residual, *m = sp->monitor, *p = sp->next;
     s->also = clsi_calloc(r->n_instructions, 1);
     s->slot = clsi_calloc(r->n_instructions, sizeof *s->slot);
@@ -199,11 +216,16 @@ static const char *const taking[] = {"residual_warm", "monitor_end", "next_end"}
 
 /* Program or part k of a variant; what it keeps between its stages. */
 static cls_status emit_one(const clsi_export *e, const listed *l, int k, const char *prefix,
-                           sharing *s, clsi_text *out, size_t *kept, cls_error *error) {
+                           sharing *s, clsi_tables *tables, clsi_text *out, size_t *kept,
+                           cls_error *error) {
     char name[64];
     *kept = 0;
     if (k < LISTED && !l[k].program) return CLS_OK;
     snprintf(name, sizeof name, "clsi_%s_%s", prefix, k < LISTED ? l[k].name : taking[k - LISTED]);
+    if (k < LISTED && l[k].loops) {
+        *kept = clsi_rolled_room(l[k].loops);
+        return clsi_emit_loops(l[k].loops, name, tables, out, error);
+    }
     if (k == WARM)
         return clsi_program_emit_known(l[RESIDUAL].program, CLSI_STAGE_EARLY, name, e->two, s->slot,
                                        s->warm, out, error);
@@ -223,19 +245,20 @@ static cls_status emit_one(const clsi_export *e, const listed *l, int k, const c
 
 /* Part k of both variants; where parameters are not in it there is one text for both. */
 static cls_status emit_both(clsi_export *e, const listed *base, const listed *open, sharing s[2],
-                            int k, clsi_text *out, int *differs, cls_error *error) {
+                            int k, clsi_tables *tables, clsi_text *out, int *differs,
+                            cls_error *error) {
     clsi_text given = {0}, other = {0};
     size_t kept, *most = k == RESIDUAL ? &e->n_kept : &e->n_guard_kept;
-    cls_status status = emit_one(e, base, k, "given", &s[0], &given, &kept, error);
-    if (k >= WHOLE && kept > *most) *most = kept;
+    cls_status status = emit_one(e, base, k, "given", &s[0], tables, &given, &kept, error);
+    if (k >= WHOLE && k < LISTED && kept > *most) *most = kept;
     if (status == CLS_OK && e->open.sp)
-        status = emit_one(e, open, k, "given", &s[1], &other, &kept, error);
+        status = emit_one(e, open, k, "given", &s[1], tables, &other, &kept, error);
     *differs = e->open.sp && (given.length != other.length ||
                               (given.length && memcmp(given.data, other.data, given.length) != 0));
     if (status == CLS_OK && given.length) clsi_text_printf(out, "%s\n", given.data);
     if (status == CLS_OK && *differs)
-        status = emit_one(e, open, k, "open", &s[1], out, &kept, error);
-    if (k >= WHOLE && kept > *most) *most = kept;
+        status = emit_one(e, open, k, "open", &s[1], tables, out, &kept, error);
+    if (k >= WHOLE && k < LISTED && kept > *most) *most = kept;
     if (*differs) clsi_text_append(out, "\n");
     if (given.failed || other.failed) out->failed = 1;
     clsi_text_clear(&given);
@@ -259,8 +282,8 @@ static void append_choice(clsi_text *out, const char *name, const char *stage, i
                          name, stage, name, stage);
 }
 
-static size_t room_of(const cls_program *p) {
-    return p && p->n_takes ? p->n_state : clsi_program_loops_room(p);
+static size_t room_of(const listed *l) {
+    return l->program && l->program->n_takes ? l->program->n_state : clsi_rolled_room(l->loops);
 }
 
 /* What networks need while they run, CLSI_ROOM_...: what a step calls takes the place of the
@@ -269,7 +292,7 @@ static size_t room_of(const cls_program *p) {
 static void append_rooms(clsi_text *out, clsi_export *e, const listed *base, const listed *open) {
     size_t shared = e->n_kept;
     for (int k = 0; k < WHOLE; k++) {
-        size_t room = room_of(base[k].program), other = e->open.sp ? room_of(open[k].program) : 0;
+        size_t room = room_of(&base[k]), other = e->open.sp ? room_of(&open[k]) : 0;
         if (other > room) room = other;
         if (k == MONITOR && e->shares_now) room = e->n_kept;
         clsi_text_printf(out, "%s CLSI_ROOM_", k ? "," : "enum {");
@@ -298,19 +321,35 @@ static void append_choices(clsi_text *out, const clsi_export *e, const listed *b
 }
 
 static cls_status write_all(clsi_export *e, const listed *base, const listed *open, sharing s[2],
-                            clsi_text *out, cls_error *error) {
+                            clsi_tables *tables, clsi_text *out, cls_error *error) {
     int differs[WRITTEN] = {0};
-    cls_status status = emit_both(e, base, open, s, RESIDUAL, out, &differs[RESIDUAL], error);
+    cls_status status =
+        emit_both(e, base, open, s, RESIDUAL, tables, out, &differs[RESIDUAL], error);
     place_sharing(e->base.sp, &s[0]);
     if (e->open.sp) place_sharing(e->open.sp, &s[1]);
     for (int k = 0; k < WRITTEN && status == CLS_OK; k++) {
         if (k == RESIDUAL || (k == WARM && !e->shares_now) || (k > WARM && !e->shares_end))
             continue;
-        status = emit_both(e, base, open, s, k, out, &differs[k], error);
+        status = emit_both(e, base, open, s, k, tables, out, &differs[k], error);
     }
     if (status != CLS_OK) return status;
     append_rooms(out, e, base, open);
     append_choices(out, e, base, differs);
+    return status;
+}
+
+/* The functions, behind the tables and numbers that they have in common. */
+static cls_status write_functions(clsi_export *e, const listed *base, const listed *open,
+                                  sharing s[2], clsi_text *out, cls_error *error) {
+    clsi_text functions = {0};
+    clsi_tables *tables = clsi_tables_create();
+    cls_status status = tables ? CLS_OK : clsi_no_memory(error);
+    if (status == CLS_OK) status = write_all(e, base, open, s, tables, &functions, error);
+    if (status == CLS_OK && functions.failed) status = clsi_no_memory(error);
+    if (status == CLS_OK) clsi_tables_append(tables, out);
+    if (status == CLS_OK) status = clsi_name_constants(functions.data, out, error);
+    clsi_tables_free(&tables);
+    clsi_text_clear(&functions);
     return status;
 }
 
@@ -321,16 +360,18 @@ cls_status clsi_append_programs(clsi_text *kernels, clsi_text *out, clsi_export 
     list_programs(&e->base, base);
     emit_fields(base, kernels, out);
     if (e->open.sp) list_programs(&e->open, open);
-    cls_status status = find_sharing(e->base.sp, &s[0], error);
-    if (status == CLS_OK && e->open.sp) status = find_sharing(e->open.sp, &s[1], error);
+    cls_status status = find_loops(base, error);
+    if (status == CLS_OK) status = find_loops(open, error);
+    if (status == CLS_OK) status = find_sharing(e->base.sp, base, &s[0], error);
+    if (status == CLS_OK && e->open.sp) status = find_sharing(e->open.sp, open, &s[1], error);
     e->shares_now = s[0].n_now && (!e->open.sp || s[1].n_now);
     e->shares_begin = s[0].n_begun && (!e->open.sp || s[1].n_begun);
     e->shares_end = s[0].n_end && (!e->open.sp || s[1].n_end);
-    clsi_text functions = {0};
-    if (status == CLS_OK) status = write_all(e, base, open, s, &functions, error);
-    if (status == CLS_OK && functions.failed) status = clsi_no_memory(error);
-    if (status == CLS_OK) status = clsi_name_constants(functions.data, out, error);
-    clsi_text_clear(&functions);
+    if (status == CLS_OK) status = write_functions(e, base, open, s, out, error);
+    for (int k = 0; k < LISTED; k++) {
+        clsi_rolled_free(&base[k].loops);
+        clsi_rolled_free(&open[k].loops);
+    }
     sharing_clear(&s[0]);
     sharing_clear(&s[1]);
     return status;

@@ -178,22 +178,23 @@ static cls_status compile_row(clsi_export *e, clsi_variant *v, cls_error *error)
     return status;
 }
 
-/* With r(z0, x) = 0 for the unknowns x of a step and z1(z0, x):
- *     dz1/dz0 = d_z z1 - d_x z1 (d_x r)^-1 d_z r,
- * d_z r (k, nz), d_z z1 (nz, nz), d_x z1 (nz, k), over the inputs of the step; d_x r is in the residual
- * program, and Newton's method has its factors. */
+/* With r(z0, x) = 0 for the unknowns x of a step and z1(z0, x), along a direction v of z0:
+ *     w = -(d_x r)^-1 d_z r v,    dz1 = d_z z1 v + d_x z1 w.
+ * d_x r is in the residual program, and Newton's method has its factors. The program gives d_z r v (k) and dz1 (nz)
+ * over the inputs of the step, v and w: it runs once for w and once with it, and a matrix is made column by column. */
 static cls_status compile_step(clsi_export *e, clsi_variant *v, cls_error *error) {
     const clsi_stepper *sp = v->sp;
-    size_t nz = sp->nz, k = sp->n_unknowns, at = 0, n_out = (2 * k + nz) * nz;
+    size_t nz = sp->nz, k = sp->n_unknowns, at = 0, known = sp->n_base + k;
     clsi_step *st;
     cls_status status = clsi_step_create(v->s, sp->scheme, sp->length, &st, error);
     if (status != CLS_OK) return status;
     cls_graph *g = st->g;
-    cls_node *in = clsi_calloc(sp->n_base + k + n_out, sizeof *in), *out = in + sp->n_base + k;
+    cls_node *in = clsi_calloc(known + 3 * (nz + k), sizeof *in);
     if (!in) {
         clsi_step_free(&st);
         return clsi_no_memory(error);
     }
+    cls_node *direction = in + known, *by = direction + nz + k, *out = by + nz + k;
     memcpy(in, st->z0, nz * sizeof *in);
     in[nz] = cls_symbol(g, "received'");
     in[nz + 1] = st->t;
@@ -205,14 +206,16 @@ static cls_status compile_step(clsi_export *e, clsi_variant *v, cls_error *error
     for (size_t i = 0; i < sp->nu; i++) in[at++] = st->u1[i];
     clsi_parameter_nodes(e, v->s, in + at);
     if (k) memcpy(in + sp->n_base, st->unknown, k * sizeof *in);
-    status = slopes_of(g, k, st->residual, nz, st->z0, out);
-    out += k * nz;
-    if (status == CLS_OK) status = slopes_of(g, nz, st->next, nz, st->z0, out);
-    if (status == CLS_OK) status = slopes_of(g, nz, st->next, k, st->unknown, out + nz * nz);
+    for (size_t i = 0; i < nz + k; i++) {
+        direction[i] = cls_fresh_symbol(g, "along'");
+        by[i] = i < nz ? st->z0[i] : st->unknown[i - nz];
+    }
+    status = clsi_along(g, k, st->residual, nz, by, direction, NULL, 1, out);
+    if (status == CLS_OK)
+        status = clsi_along(g, nz, st->next, nz + k, by, direction, NULL, 1, out + k);
     if (status != CLS_OK && cls_graph_status(g, error) == CLS_OK) status = clsi_no_memory(error);
     if (status == CLS_OK)
-        status = cls_program_create(g, sp->n_base + k, in, n_out, in + sp->n_base + k,
-                                    &v->step_slope, error);
+        status = cls_program_create(g, known + nz + k, in, k + nz, out, &v->step_slope, error);
     free(in);
     clsi_step_free(&st);
     return status;

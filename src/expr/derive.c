@@ -258,6 +258,13 @@ static cls_node tangent_by(cls_graph *g, const clsi_shortcuts *s, const clsi_sho
 
 cls_status clsi_forward(cls_graph *g, size_t count, const cls_node *nodes, cls_node symbol,
                         const clsi_shortcuts *shortcuts, size_t stride, cls_node *out) {
+    cls_node one = cls_constant(g, 1);
+    return clsi_along(g, count, nodes, 1, &symbol, &one, shortcuts, stride, out);
+}
+
+cls_status clsi_along(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
+                      const cls_node *symbols, const cls_node *direction,
+                      const clsi_shortcuts *shortcuts, size_t stride, cls_node *out) {
     size_t size = g->n;
     unsigned char *reach = clsi_calloc(size, 2), *active = reach ? reach + size : NULL;
     cls_node *tangent = clsi_calloc(size, sizeof *tangent);
@@ -267,10 +274,11 @@ cls_status clsi_forward(cls_graph *g, size_t count, const cls_node *nodes, cls_n
         return out_of_memory(g, count, stride, out);
     }
     clsi_reach(g, count, nodes, reach);
-    clsi_mark_active(g, size, reach, 1, &symbol, active);
-    if (symbol < size) tangent[symbol] = cls_constant(g, 1);
+    clsi_mark_active(g, size, reach, n, symbols, active);
+    for (size_t j = 0; j < n; j++)
+        if (symbols[j] < size) tangent[symbols[j]] = direction[j], reach[symbols[j]] = 0;
     for (size_t k = 0; k < size; k++) {
-        if (!reach[k] || !active[k] || k == symbol) continue;
+        if (!reach[k] || !active[k]) continue;
         uint32_t of = shortcuts && k < shortcuts->size ? shortcuts->of[k] : 0;
         if (of == CLSI_WALKED_AROUND) continue;
         tangent[k] = of ? tangent_by(g, shortcuts, &shortcuts->list[of - 1], active, tangent)

@@ -52,7 +52,15 @@ typedef struct clsi_piece {
     unsigned char *live; /* of instructions: computed here */
     int two;             /* functions are computed two at a time */
     clsi_twins pairs;
+    const struct clsi_places *places; /* of loops: what registers are called; or NULL */
 } clsi_piece;
+
+/* Names of registers in loops, for `context`; constants of functions are `opaque`. */
+typedef struct clsi_places {
+    void (*append)(void *context, clsi_text *out, uint32_t reg, int opaque);
+    void (*append_exponent)(void *context, clsi_text *out, double value);
+    void *context;
+} clsi_places;
 
 /* Room for `need`, `size` and `live`; the caller frees need. 0: no memory. */
 int clsi_piece_room(clsi_piece *e);
@@ -72,9 +80,7 @@ int clsi_is_kept(const uint32_t *slot, size_t k);
 int clsi_is_stored(const clsi_piece *e, size_t k); /* does result k go to keep from here? */
 int clsi_has_twin(const clsi_piece *e, size_t k);
 
-/* As clsi_program_emit_function and clsi_program_emit_stages, for programs that have a room for it
- * (clsi_program_loops_room). */
-void clsi_emit_loops(const cls_program *p, const char *name, clsi_text *out);
-void clsi_emit_loops_staged(const cls_program *p, const char *name, clsi_text *out);
+/* The text of instruction k, with what stands where it is used. */
+void clsi_emit_expression(clsi_text *out, const clsi_piece *e, size_t k);
 
 #endif

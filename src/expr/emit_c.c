@@ -44,13 +44,13 @@ void clsi_emit_literal(clsi_text *out, double value) {
         clsi_text_printf(out, signbit(value) ? "(%a)" : "%a", value);
 }
 
-static void append_expression(clsi_text *out, const clsi_piece *e, size_t k);
-
 /* A register: a constant (k or a literal), an input (x), a result (r), or the operation itself. */
 static void append_register(clsi_text *out, const clsi_piece *e, uint32_t reg, int opaque) {
     const cls_program *p = e->p;
     if (e->size[reg])
-        append_expression(out, e, reg - p->n_constants - p->n_inputs);
+        clsi_emit_expression(out, e, reg - p->n_constants - p->n_inputs);
+    else if (e->places)
+        e->places->append(e->places->context, out, reg, opaque);
     else if (reg >= p->n_constants + p->n_inputs)
         clsi_text_printf(out, "r%zu", reg - p->n_constants - p->n_inputs);
     else if (reg >= p->n_constants)
@@ -245,8 +245,15 @@ static int append_root(clsi_text *out, const clsi_piece *e, const clsi_instructi
     return 1;
 }
 
+static void append_exponent(clsi_text *out, const clsi_piece *e, size_t k) {
+    if (e->places)
+        e->places->append_exponent(e->places->context, out, e->p->code[k].exponent);
+    else
+        clsi_text_printf(out, "e%zu", k);
+}
+
 /* Before, between and after the operands; the middle is written only when there are two. */
-static void append_expression(clsi_text *out, const clsi_piece *e, size_t k) {
+void clsi_emit_expression(clsi_text *out, const clsi_piece *e, size_t k) {
     const clsi_instruction *in = &e->p->code[k];
     static const char *const between[] = {
         [CLSI_ADD] = " + ",     [CLSI_SUB] = " - ",          [CLSI_MUL] = "*",
@@ -292,10 +299,13 @@ static void append_expression(clsi_text *out, const clsi_piece *e, size_t k) {
     case CLSI_CALL: clsi_text_append(out, ")"); break;
     case CLSI_QUOTIENT:
     case CLSI_QUOTIENT_FROM:
-        if (in->function == CLS_FN_POWER)
-            clsi_text_printf(out, ", e%zu)", k);
-        else
+        if (in->function == CLS_FN_POWER) {
+            clsi_text_append(out, ", ");
+            append_exponent(out, e, k);
+            clsi_text_append(out, ")");
+        } else {
             clsi_text_append(out, ", 0.0)");
+        }
         break;
     }
 }
@@ -313,7 +323,7 @@ static void append_instruction(declaration *d, const clsi_piece *e, size_t k) {
         return;
     }
     declare(d, 'r', k);
-    append_expression(d->out, e, k);
+    clsi_emit_expression(d->out, e, k);
 }
 
 static void append_constants(clsi_text *out, const clsi_piece *e) {
@@ -455,10 +465,6 @@ cls_status cls_program_emit_c(const cls_program *p, const char *name, char **out
 
 cls_status clsi_program_emit_function(const cls_program *p, const char *name, int two,
                                       clsi_text *out, cls_error *error) {
-    if (clsi_program_loops_room(p)) {
-        clsi_emit_loops(p, name, out);
-        return out->failed ? clsi_no_memory(error) : CLS_OK;
-    }
     clsi_piece e = clsi_piece_whole(p);
     if (!e.need) return clsi_no_memory(error);
     e.name = name;
@@ -486,10 +492,6 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
                                     const unsigned char *also, int two, uint32_t *slots,
                                     clsi_text *out, size_t *n_kept, cls_error *error) {
     static const char *const stages[CLSI_STAGES] = {"_early", "_first", "_rest"};
-    if ((*n_kept = clsi_program_loops_room(p))) {
-        clsi_emit_loops_staged(p, name, out);
-        return out->failed ? clsi_no_memory(error) : CLS_OK;
-    }
     size_t n = p->n_instructions, n_slots = 0;
     char full[80];
     uint32_t *own = clsi_calloc(3 * n, sizeof *own), *slot = slots ? slots : own;

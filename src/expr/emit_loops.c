@@ -1,259 +1,331 @@
-/* Long programs as C99: loops over the cells of arrays instead of a statement for each.
+/* Loops (loops.c) as C99, and the tables of indices that they read.
  *
- * A plan (vectorise.c) has found what is equal for neighbours; each of its operations is one line,
+ *     for (int i = 0; i < 196; i++) room[700 + i] = room[at3[i]] - room[17 + at3[i]];
  *
- *     for (int i = 0; i < 1000; i++) room[7000 + i] = room[3000 + i] * in[12 + i];
- *
- * so that the text does not grow with the number of cells, beyond the tables that say which results
- * are the outputs. Results are not local variables but stand in the caller's room. The operations and
- * their order within a number are those of the plain program: the same bits. Not for plans with
- * matrices, and not where the text would not become much shorter. */
-#include "base/base.h"
-#include "expr/emit.h"
-#include "expr/program.h"
+ * Operands that are side by side, or all the same, need no table; tables begin at 0, so that all programs of a model
+ * read the same few. Constants that reach a function, or differ from one to the next, stand in an array that
+ * is volatile, as those of statements are (emit_c.c). */
+#include "expr/loops.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Programs of fewer instructions stay statements over local variables, which need no room; a text
- * becomes loops where that makes it a quarter. */
-enum { FEW = 1000, SHORTER = 4, MOST_ROOM = 1 << 22 };
+#define NONE UINT32_MAX
 
-static size_t inputs_begin(const cls_program *p) {
-    return p->plan->n_constants;
+/* ---- tables ---- */
+
+typedef struct index_table {
+    uint32_t *v;
+    size_t n, hash;
+} index_table;
+
+struct clsi_tables {
+    index_table *list;
+    size_t n, capacity;
+};
+
+clsi_tables *clsi_tables_create(void) {
+    return clsi_calloc(1, sizeof(clsi_tables));
 }
 
-static size_t room_begin(const cls_program *p) {
-    return p->plan->n_constants + p->n_inputs;
+void clsi_tables_free(clsi_tables **t) {
+    for (size_t k = 0; *t && k < (*t)->n; k++) free((*t)->list[k].v);
+    if (*t) free((*t)->list);
+    free(*t);
+    *t = NULL;
 }
 
-size_t clsi_program_loops_room(const cls_program *p) {
-    if (!p || !p->plan || p->n_parameters || p->n_instructions < FEW) return 0;
-    size_t lines = 0;
-    for (size_t k = 0; k < p->plan->n_ops; k++) {
-        const clsi_vector_op *op = &p->plan->ops[k];
-        lines += op->kind == CLSI_VECTOR_EACH ? 1 : op->n;
+/* Its number; SIZE_MAX: no memory. */
+static size_t table_of(clsi_tables *t, size_t n, const uint32_t *v) {
+    size_t hash = clsi_hash_text((const char *)v, n * sizeof *v);
+    for (size_t k = 0; k < t->n; k++) {
+        const index_table *x = &t->list[k];
+        if (x->n == n && x->hash == hash && !memcmp(x->v, v, n * sizeof *v)) return k;
     }
-    size_t room = p->plan->n_registers - room_begin(p);
-    return SHORTER * lines < p->n_instructions && room <= MOST_ROOM ? room : 0;
+    uint32_t *copy = clsi_malloc(n * sizeof *copy);
+    if (!copy || !clsi_grow(&t->list, &t->capacity, t->n + 1, sizeof *t->list)) {
+        free(copy);
+        return SIZE_MAX;
+    }
+    memcpy(copy, v, n * sizeof *v);
+    t->list[t->n] = (index_table){copy, n, hash};
+    return t->n++;
+}
+
+void clsi_tables_append(const clsi_tables *t, clsi_text *out) {
+    for (size_t k = 0; k < t->n; k++) {
+        uint32_t most = 0;
+        for (size_t i = 0; i < t->list[k].n; i++)
+            if (t->list[k].v[i] > most) most = t->list[k].v[i];
+        clsi_text_printf(out, "static const %s at%zu[] = {", most < 65536 ? "uint16_t" : "uint32_t",
+                         k);
+        for (size_t i = 0, line = out->length; i < t->list[k].n; i++) {
+            if (out->length - line > 90) {
+                clsi_text_append(out, "\n");
+                line = out->length;
+            }
+            clsi_text_printf(out, "%s%u", i ? "," : "", (unsigned)t->list[k].v[i]);
+        }
+        clsi_text_append(out, "};\n");
+    }
+    clsi_text_append(out, t->n ? "\n" : "");
 }
 
 /* ---- operands ---- */
 
-typedef struct loops {
-    const cls_program *p;
+typedef struct writer {
+    const clsi_rolled *l;
     const char *name;
+    clsi_tables *tables;
     clsi_text *out;
-} loops;
+    double *values; /* the volatile constants */
+    size_t n_values, values_capacity;
+    /* of the loop at hand */
+    size_t n, n_leaves;
+    uint32_t *leaf; /* (n_leaves, n) */
+    size_t leaf_capacity;
+    uint32_t *index; /* (n) scratch */
+    size_t index_capacity;
+} writer;
 
-/* A register, or the i-th of those that follow it. */
-static void append_place(const loops *e, uint32_t reg, unsigned step) {
-    size_t in = inputs_begin(e->p), room = room_begin(e->p);
-    if (reg < in)
-        clsi_text_printf(e->out, "%s_constants[%u", e->name, (unsigned)reg);
-    else if (reg < room)
-        clsi_text_printf(e->out, "in[%zu", reg - in);
-    else
-        clsi_text_printf(e->out, "room[%zu", reg - room);
-    clsi_text_append(e->out, step == 0 ? "]" : step == 1 ? " + i]" : " + 2*i]");
-}
-
-static const char *operator_of(int code) {
-    static const char *const signs[] = {
-        [CLSI_ADD] = " + ", [CLSI_SUB] = " - ", [CLSI_MUL] = "*", [CLSI_DIV] = "/"};
-    return signs[code];
-}
-
-/* The value of an operation on the operands a and b. */
-static void append_value(const loops *e, const clsi_instruction *in, uint32_t a, unsigned step_a,
-                         uint32_t b, unsigned step_b) {
-    clsi_text *out = e->out;
-    switch ((clsi_code)in->code) {
-    case CLSI_NEG: clsi_text_append(out, "-"); break;
-    case CLSI_POWI: clsi_text_append(out, "clsi_k_powi("); break;
-    case CLSI_POW: clsi_text_append(out, "clsi_k_pow("); break;
-    case CLSI_CALL: clsi_emit_call(out, in); break;
-    case CLSI_QUOTIENT: clsi_emit_quotient(out, in); break;
-    default: break;
+static size_t value_number(writer *w, double value) {
+    for (size_t k = 0; k < w->n_values; k++)
+        if (!memcmp(&w->values[k], &value, sizeof value)) return k;
+    if (!clsi_grow(&w->values, &w->values_capacity, w->n_values + 1, sizeof value)) {
+        w->out->failed = 1;
+        return 0;
     }
-    append_place(e, a, step_a);
-    switch ((clsi_code)in->code) {
-    case CLSI_ADD:
-    case CLSI_SUB:
-    case CLSI_MUL:
-    case CLSI_DIV:
-        clsi_text_append(out, operator_of(in->code));
-        append_place(e, b, step_b);
-        break;
-    case CLSI_SQUARE:
-        clsi_text_append(out, "*");
-        append_place(e, a, step_a);
-        break;
-    case CLSI_POWI: clsi_text_printf(out, ", %d)", (int)in->power); break;
-    case CLSI_CALL: clsi_text_append(out, ")"); break;
-    case CLSI_POW:
-    case CLSI_QUOTIENT:
-        clsi_text_append(out, ", ");
-        append_place(e, b, step_b);
-        if (in->code == CLSI_QUOTIENT) {
-            clsi_text_append(out, ", ");
-            clsi_emit_literal(out, in->function == CLS_FN_POWER ? in->exponent : 0);
-        }
-        clsi_text_append(out, ")");
-        break;
-    default: break;
-    }
-    clsi_text_append(out, ";\n");
+    w->values[w->n_values] = value;
+    return w->n_values++;
 }
 
-static void append_op(const loops *e, const clsi_vector_op *op) {
-    const clsi_plan *plan = e->p->plan;
-    size_t first = op->result - room_begin(e->p);
-    if (op->kind == CLSI_VECTOR_EACH) {
-        clsi_text_printf(e->out, "  for (int i = 0; i < %u; i++) room[%zu + i] = ", (unsigned)op->n,
-                         first);
-        append_value(e, &plan->code[op->first], op->a, op->step_a, op->b, op->step_b);
+static int is_linear(size_t n, const uint32_t *v) {
+    for (size_t i = 2; i < n; i++)
+        if ((int64_t)v[i] - v[i - 1] != (int64_t)v[1] - v[0]) return 0;
+    return 1;
+}
+
+/* first + step*i */
+static void append_linear(clsi_text *out, uint32_t first, int64_t step) {
+    if (first || step <= 0) clsi_text_printf(out, "%u", (unsigned)first);
+    if (!step) return;
+    clsi_text_append(out, step < 0 ? " - " : first ? " + " : "");
+    if (step != 1 && step != -1) clsi_text_printf(out, "%lld*", (long long)llabs(step));
+    clsi_text_append(out, "i");
+}
+
+/* v[i] as an expression in i; v is changed. */
+static void append_index(writer *w, clsi_text *out, size_t n, uint32_t *v) {
+    uint32_t least = v[0];
+    if (is_linear(n, v)) {
+        append_linear(out, v[0], n > 1 ? (int64_t)v[1] - v[0] : 0);
         return;
     }
-    for (size_t k = 0; k < op->n; k++) {
-        const clsi_instruction *in = &plan->code[op->first + k];
-        clsi_text_printf(e->out, "  room[%zu] = ", first + k);
-        append_value(e, in, in->a, 0, in->b, 0);
+    for (size_t i = 1; i < n; i++)
+        if (v[i] < least) least = v[i];
+    for (size_t i = 0; i < n; i++) v[i] -= least;
+    size_t table = table_of(w->tables, n, v);
+    if (table == SIZE_MAX) out->failed = 1;
+    if (least) clsi_text_printf(out, "%u + ", (unsigned)least);
+    clsi_text_printf(out, "at%zu[i]", table);
+}
+
+/* The space of a register, and where it is there. */
+static uint32_t place_of(const writer *w, uint32_t reg) {
+    const cls_program *p = w->l->p;
+    size_t base = p->n_constants + p->n_inputs;
+    return reg >= base ? w->l->place[reg - base] : reg - (uint32_t)p->n_constants;
+}
+
+static const char *space_of(const writer *w, uint32_t reg) {
+    return reg >= w->l->p->n_constants + w->l->p->n_inputs ? "room" : "in";
+}
+
+/* Registers reg[0 .. n) that are all of one space, as what loop i reads. */
+static void append_registers(writer *w, clsi_text *out, size_t n, const uint32_t *reg, int opaque) {
+    const cls_program *p = w->l->p;
+    int same = 1;
+    for (size_t i = 1; i < n; i++) same &= reg[i] == reg[0];
+    if (reg[0] < p->n_constants && same && !opaque) {
+        clsi_emit_literal(out, p->constants[reg[0]]);
+        return;
     }
-}
-
-/* ---- tables ---- */
-
-static void append_constants(const loops *e) {
-    const clsi_plan *plan = e->p->plan;
-    clsi_text_printf(e->out, "static const volatile double %s_constants[] = {", e->name);
-    for (size_t k = 0; k < plan->n_constants; k++) {
-        clsi_text_append(e->out, k % 8 ? ", " : k ? ",\n  " : "\n  ");
-        clsi_emit_literal(e->out, plan->constants[k]);
+    if (!clsi_grow(&w->index, &w->index_capacity, n, sizeof *w->index)) {
+        out->failed = 1;
+        return;
     }
-    clsi_text_append(e->out, plan->n_constants ? "};\n" : "0};\n");
+    for (size_t i = 0; i < n; i++)
+        w->index[i] = reg[i] < p->n_constants ? (uint32_t)value_number(w, p->constants[reg[i]])
+                                              : place_of(w, reg[i]);
+    if (reg[0] < p->n_constants)
+        clsi_text_printf(out, "%s_constants[", w->name);
+    else
+        clsi_text_printf(out, "%s[", space_of(w, reg[0]));
+    append_index(w, out, n, w->index);
+    clsi_text_append(out, "]");
 }
 
-/* Outputs first .. last that stand in [low, high) of the registers: where they go, and whence. */
-typedef struct copies {
-    const char *name, *from;
-    size_t low, high;
-} copies;
-
-/* Slopes are mostly zeros, which are not listed. */
-static int is_zero(const loops *e, size_t output) {
-    uint32_t reg = e->p->plan->outputs[output];
-    double value = reg < inputs_begin(e->p) ? e->p->plan->constants[reg] : 1;
-    return value == 0 && !signbit(value);
+static void append_leaf(void *context, clsi_text *out, uint32_t reg, int opaque) {
+    writer *w = context;
+    for (size_t j = 0; j < w->n_leaves; j++)
+        if (w->leaf[j * w->n] == reg) {
+            append_registers(w, out, w->n, w->leaf + j * w->n, opaque);
+            return;
+        }
 }
 
-static int is_copied(const loops *e, size_t output, const copies *c) {
-    uint32_t reg = e->p->plan->outputs[output];
-    return reg >= c->low && reg < c->high && !is_zero(e, output);
+static void append_exponent(void *context, clsi_text *out, double value) {
+    writer *w = context;
+    clsi_text_printf(out, "%s_constants[%zu]", w->name, value_number(w, value));
 }
 
-static void append_table(const loops *e, const char *kind, size_t first, size_t last,
-                         const copies *c, int whence) {
-    size_t n = 0;
-    clsi_text_printf(e->out, "static const int %s_%s_%s_%s[] = {", e->name, kind, c->name,
-                     whence ? "from" : "to");
+/* ---- loops ---- */
+
+static void append_loop(writer *w, const clsi_loop *loop) {
+    const clsi_rolled *l = w->l;
+    const uint32_t *member = l->members + loop->first;
+    uint32_t leaf[CLSI_LOOP_LEAVES];
+    w->n = loop->n;
+    w->n_leaves = clsi_loop_leaves(l, member[0], leaf);
+    if (!clsi_grow(&w->leaf, &w->leaf_capacity, w->n * w->n_leaves, sizeof *w->leaf)) {
+        w->out->failed = 1;
+        return;
+    }
+    for (size_t i = 0; i < w->n; i++) {
+        (void)clsi_loop_leaves(l, member[i], leaf);
+        for (size_t j = 0; j < w->n_leaves; j++) w->leaf[j * w->n + i] = leaf[j];
+    }
+    clsi_places places = {append_leaf, append_exponent, w};
+    clsi_piece e = {.p = l->p, .size = l->size, .places = &places};
+    if (loop->n > 1) clsi_text_printf(w->out, "  for (int i = 0; i < %u; i++) ", (unsigned)loop->n);
+    clsi_text_append(w->out, loop->n > 1 ? "room[" : "  room[");
+    append_linear(w->out, loop->place, loop->n > 1);
+    clsi_text_append(w->out, "] = ");
+    clsi_emit_expression(w->out, &e, member[0]);
+    clsi_text_append(w->out, ";\n");
+}
+
+/* ---- outputs ---- */
+
+typedef struct copy {
+    uint32_t to, from;     /* an output, a register */
+    uint32_t space, place; /* of the register */
+} copy;
+
+static int by_place(const void *a, const void *b) {
+    const copy *x = a, *y = b;
+    if (x->space != y->space) return x->space < y->space ? -1 : 1;
+    if (x->place != y->place) return x->place < y->place ? -1 : 1;
+    return (x->to > y->to) - (x->to < y->to);
+}
+
+static int is_zero(const cls_program *p, size_t output) {
+    uint32_t reg = p->outputs[output];
+    return reg < p->n_constants && p->constants[reg] == 0 && !signbit(p->constants[reg]);
+}
+
+/* out[...] = ... for copies of one space. */
+static void append_copies(writer *w, size_t n, const copy *c) {
+    if (!n) return;
+    if (!clsi_grow(&w->leaf, &w->leaf_capacity, n, sizeof *w->leaf) ||
+        !clsi_grow(&w->index, &w->index_capacity, n, sizeof *w->index)) {
+        w->out->failed = 1;
+        return;
+    }
+    clsi_text_append(w->out, "  ");
+    if (n > 1) clsi_text_printf(w->out, "for (int i = 0; i < %zu; i++) ", n);
+    for (size_t i = 0; i < n; i++) w->index[i] = c[i].to;
+    clsi_text_append(w->out, "out[");
+    append_index(w, w->out, n, w->index);
+    clsi_text_append(w->out, "] = ");
+    for (size_t i = 0; i < n; i++) w->leaf[i] = c[i].from;
+    append_registers(w, w->out, n, w->leaf, 0);
+    clsi_text_append(w->out, ";\n");
+}
+
+enum { RUN = 6 }; /* copies that are worth a loop of their own */
+
+/* Those whose sources are side by side, or one and the same, without a table for these. */
+static void append_outputs(writer *w, size_t first, size_t last) {
+    const cls_program *p = w->l->p;
+    copy *all = clsi_malloc((last - first + 1) * sizeof *all);
+    size_t n = 0, n_rest = 0, zeros = 0;
+    if (!all) {
+        w->out->failed = 1;
+        return;
+    }
     for (size_t k = first; k < last; k++) {
-        if (!is_copied(e, k, c)) continue;
-        clsi_text_append(e->out, n % 16 ? "," : n ? ",\n  " : "\n  ");
-        clsi_text_printf(e->out, "%zu", whence ? e->p->plan->outputs[k] - c->low : k);
-        n++;
+        uint32_t reg = p->outputs[k];
+        zeros += (size_t)is_zero(p, k);
+        if (is_zero(p, k)) continue;
+        int constant = reg < p->n_constants;
+        uint32_t space = constant ? 0 : reg < p->n_constants + p->n_inputs ? 1 : 2;
+        all[n++] = (copy){(uint32_t)k, reg, space, constant ? reg : place_of(w, reg)};
     }
-    clsi_text_append(e->out, "};\n");
-}
-
-static size_t count_copies(const loops *e, size_t first, size_t last, const copies *c) {
-    size_t n = 0;
-    for (size_t k = first; k < last; k++) n += (size_t)is_copied(e, k, c);
-    return n;
-}
-
-static void list_copies(const loops *e, copies out[3]) {
-    size_t in = inputs_begin(e->p), room = room_begin(e->p);
-    out[0] = (copies){"constant", NULL, 0, in};
-    out[1] = (copies){"input", "in", in, room};
-    out[2] = (copies){"result", "room", room, e->p->plan->n_registers};
-}
-
-static void append_output_tables(const loops *e, const char *kind, size_t first, size_t last) {
-    copies all[3];
-    list_copies(e, all);
-    for (int c = 0; c < 3; c++) {
-        if (!count_copies(e, first, last, &all[c])) continue;
-        append_table(e, kind, first, last, &all[c], 0);
-        append_table(e, kind, first, last, &all[c], 1);
-    }
-}
-
-static void append_outputs(const loops *e, const char *kind, size_t first, size_t last) {
-    copies all[3];
-    size_t zeros = 0;
-    list_copies(e, all);
-    for (size_t k = first; k < last; k++) zeros += (size_t)is_zero(e, k);
+    qsort(all, n, sizeof *all, by_place);
     if (zeros)
-        clsi_text_printf(e->out, "  for (int i = %zu; i < %zu; i++) out[i] = 0;\n", first, last);
-    for (int c = 0; c < 3; c++) {
-        size_t n = count_copies(e, first, last, &all[c]);
-        if (!n) continue;
-        clsi_text_printf(e->out, "  for (int i = 0; i < %zu; i++) out[%s_%s_%s_to[i]] = ", n,
-                         e->name, kind, all[c].name);
-        if (all[c].from)
-            clsi_text_append(e->out, all[c].from);
+        clsi_text_printf(w->out, "  for (int i = %zu; i < %zu; i++) out[i] = 0;\n", first, last);
+    for (size_t k = 0, end; k < n; k = end) {
+        uint32_t step = k + 1 < n ? all[k + 1].place - all[k].place : 0;
+        for (end = k + 1; end < n && all[end].space == all[k].space &&
+                          step <= (all[k].space != 0) &&
+                          all[end].place - all[end - 1].place == step;)
+            end++;
+        if (end - k >= RUN)
+            append_copies(w, end - k, all + k);
         else
-            clsi_text_printf(e->out, "%s_constants", e->name);
-        clsi_text_printf(e->out, "[%s_%s_%s_from[i]];\n", e->name, kind, all[c].name);
+            for (size_t i = k; i < end; i++) all[n_rest++] = all[i];
     }
+    for (size_t k = 0, end; k < n_rest; k = end) {
+        for (end = k + 1; end < n_rest && all[end].space == all[k].space;) end++;
+        append_copies(w, end - k, all + k);
+    }
+    free(all);
 }
 
 /* ---- functions ---- */
 
-static void append_body(const loops *e, const char *kind, size_t first_op, size_t last_op,
-                        size_t first, size_t last) {
-    clsi_text_append(e->out, "  (void)in;\n  (void)room;\n  (void)out;\n");
-    for (size_t k = first_op; k < last_op; k++) append_op(e, &e->p->plan->ops[k]);
-    append_outputs(e, kind, first, last);
-    clsi_text_append(e->out, "}\n");
+static void append_function(writer *w, const char *stage, size_t first_loop, size_t last_loop,
+                            size_t first, size_t last) {
+    clsi_text_printf(w->out,
+                     "static void %s%s(const double *in, double *room, double *out) {\n"
+                     "  (void)in;\n  (void)room;\n  (void)out;\n",
+                     w->name, stage);
+    for (size_t k = first_loop; k < last_loop; k++) append_loop(w, &w->l->loops[k]);
+    append_outputs(w, first, last);
+    clsi_text_append(w->out, "}\n\n");
 }
 
-/* The text of the functions, behind the constants if it names them: what is not used is not declared. */
-static void append_functions(const loops *e, const clsi_text *body, clsi_text *out) {
-    char constants[128];
-    loops before = {e->p, e->name, out};
-    snprintf(constants, sizeof constants, "%.100s_constants", e->name);
-    if (body->data && strstr(body->data, constants)) append_constants(&before);
-    clsi_text_append_n(out, body->data ? body->data : "", body->length);
-    out->failed |= body->failed;
+static void append_values(const writer *w, clsi_text *out) {
+    if (!w->n_values) return;
+    clsi_text_printf(out, "static const volatile double %s_constants[] = {", w->name);
+    for (size_t k = 0; k < w->n_values; k++) {
+        clsi_text_append(out, k % 8 ? ", " : k ? ",\n  " : "\n  ");
+        clsi_emit_literal(out, w->values[k]);
+    }
+    clsi_text_append(out, "};\n");
 }
 
-void clsi_emit_loops(const cls_program *p, const char *name, clsi_text *whole) {
-    clsi_text body = {0}, *out = &body;
-    loops e = {p, name, out};
-    append_output_tables(&e, "all", 0, p->n_outputs);
-    clsi_text_printf(out, "static void %s(const double *in, double *room, double *out) {\n", name);
-    append_body(&e, "all", 0, p->plan->n_ops, 0, p->n_outputs);
-    append_functions(&e, &body, whole);
-    clsi_text_clear(&body);
-}
-
-void clsi_emit_loops_staged(const cls_program *p, const char *name, clsi_text *whole) {
-    static const char *const stages[CLSI_STAGES] = {"early", "first", "rest"};
-    clsi_text body = {0}, *out = &body;
-    loops e = {p, name, out};
-    for (int s = 0; s < CLSI_STAGES; s++) {
+cls_status clsi_emit_loops(const clsi_rolled *l, const char *name, clsi_tables *tables,
+                           clsi_text *out, cls_error *error) {
+    static const char *const stages[CLSI_STAGES] = {"_early", "_first", "_rest"};
+    const cls_program *p = l->p;
+    clsi_text body = {0};
+    writer w = {.l = l, .name = name, .tables = tables, .out = &body};
+    if (!l->staged) append_function(&w, "", 0, l->n_loops, 0, p->n_outputs);
+    for (int s = 0; l->staged && s < CLSI_STAGES; s++) {
         size_t first = s == CLSI_STAGE_REST ? p->n_first_outputs : 0;
         size_t last = s == CLSI_STAGE_EARLY   ? 0
                       : s == CLSI_STAGE_FIRST ? p->n_first_outputs
                                               : p->n_outputs;
-        append_output_tables(&e, stages[s], first, last);
-        clsi_text_printf(out, "static void %s_%s(const double *in, double *room, double *out) {\n",
-                         name, stages[s]);
-        append_body(&e, stages[s], s ? p->plan->end[s - 1] : 0, p->plan->end[s], first, last);
-        clsi_text_append(out, "\n");
+        append_function(&w, stages[s], s ? l->end[s - 1] : 0, l->end[s], first, last);
     }
-    append_functions(&e, &body, whole);
+    append_values(&w, out);
+    clsi_text_append_n(out, body.data ? body.data : "", body.length);
+    out->failed |= body.failed;
     clsi_text_clear(&body);
+    free(w.values);
+    free(w.leaf);
+    free(w.index);
+    return out->failed ? clsi_no_memory(error) : CLS_OK;
 }

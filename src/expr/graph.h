@@ -156,6 +156,10 @@ typedef struct clsi_shortcuts {
 /* out[i*stride] = d nodes[i] / d symbol; shortcuts may be NULL. */
 cls_status clsi_forward(cls_graph *g, size_t count, const cls_node *nodes, cls_node symbol,
                         const clsi_shortcuts *shortcuts, size_t stride, cls_node *out);
+/* The same along a direction: out[i*stride] = sum of d nodes[i]/d symbols[j] direction[j]. */
+cls_status clsi_along(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
+                      const cls_node *symbols, const cls_node *direction,
+                      const clsi_shortcuts *shortcuts, size_t stride, cls_node *out);
 /* The slopes of a in nodes below it, as if these were symbols. */
 cls_status clsi_slopes_between(cls_graph *g, cls_node a, size_t n, const cls_node *nodes,
                                cls_node *out);

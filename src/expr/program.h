@@ -239,10 +239,23 @@ typedef struct clsi_programs_use {
     int general;   /* quotients that have no closed form */
 } clsi_programs_use;
 void clsi_programs_used(size_t n, const cls_program *const *programs, clsi_programs_use *use);
-/* Numbers that a program needs to be written as loops (emit_loops.c); 0: it is written as statements. */
-size_t clsi_program_loops_room(const cls_program *p);
-/* static void name(const double *in, double *room, double *out); `room` has n_state numbers, or those of
- * the loops. two, here and below: functions two at a time, by the text of pairs.inc. */
+/* A long program as loops over formulas of equal shape (loops.c); *out stays NULL where statements are better.
+ * staged: it is written in stages. */
+typedef struct clsi_rolled clsi_rolled;
+cls_status clsi_rolled_create(const cls_program *p, int staged, clsi_rolled **out,
+                              cls_error *error);
+void clsi_rolled_free(clsi_rolled **l);
+size_t clsi_rolled_room(const clsi_rolled *l); /* numbers that it needs, as `room` or `keep` */
+/* Tables of indices that the loops of many programs read, each once. */
+typedef struct clsi_tables clsi_tables;
+clsi_tables *clsi_tables_create(void);
+void clsi_tables_append(const clsi_tables *t, clsi_text *out);
+void clsi_tables_free(clsi_tables **t);
+/* static void name(in, room, out), or its three stages, as the functions below write them. */
+cls_status clsi_emit_loops(const clsi_rolled *l, const char *name, clsi_tables *tables,
+                           clsi_text *out, cls_error *error);
+/* static void name(const double *in, double *room, double *out); `room` has n_state numbers.
+ * two, here and below: functions two at a time, by the text of pairs.inc. */
 cls_status clsi_program_emit_function(const cls_program *p, const char *name, int two,
                                       clsi_text *out, cls_error *error);
 /* static void name_early(in, keep, out), name_first, name_rest: as clsi_program_early and so on;

@@ -12,7 +12,7 @@
 enum { LONGEST = 3000 };
 
 int clsi_program_may_share(const cls_program *p) {
-    return p && !p->n_takes && p->n_instructions <= LONGEST && !clsi_program_loops_room(p);
+    return p && !p->n_takes && p->n_instructions <= LONGEST;
 }
 
 static int same_number(double a, double b) {

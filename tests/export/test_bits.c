@@ -25,6 +25,21 @@ static void same_bits(const char *name, uint64_t steps) {
     cls_system_free(&s);
 }
 
+/* A system of its own, by several compilers. */
+static void same_bits_of(const char *text, uint64_t steps, size_t n, const char *const *compilers) {
+    for (size_t k = 0; k < n; k++) {
+        cls_system *s;
+        exported x;
+        cls_error error = {0};
+        if (cls_system_parse(text, "functions", NULL, &s, &error) != CLS_OK)
+            fail_msg("%s", error.message);
+        exported_open(&x, s, NULL, NULL, compilers[k]);
+        assert_int_equal(exported_compare(&x, s, NULL, steps, 1), steps);
+        exported_close(&x);
+        cls_system_free(&s);
+    }
+}
+
 static void every_system(void **unused) {
     (void)unused;
     assert_true(cls_builtin_count() >= 14);
@@ -33,11 +48,33 @@ static void every_system(void **unused) {
             same_bits(cls_builtin_name(k), STEPS);
 }
 
-/* Sparse equations: a chain, and rows that touch all of it. The long test has the others. */
+/* Sparse equations: a chain, rows that touch all of it, a plate. The long test has the others. */
 static void fields_in_space(void **unused) {
     (void)unused;
-    static const char *const names[] = {"heat-rod", "viscoelastic-bar", "allen-cahn"};
-    for (size_t k = 0; k < THINNED(3, 1); k++) same_bits(names[k], STEPS / 10);
+    static const char *const names[] = {"heat-rod", "viscoelastic-bar", "allen-cahn", "heat-plate"};
+    for (size_t k = 0; k < THINNED(4, 1); k++) same_bits(names[k], STEPS / 10);
+}
+
+/* Loops over formulas of every kind (src/expr/loops.c): sums that read their own results, largest values, tables
+ * of indices and of constants, cells at the ends that are others than those between. */
+static void loops_of_functions(void **unused) {
+    (void)unused;
+    static const char text[] =
+        "system \"cells of many functions\"\n"
+        "parameter N = 30, k = 0.3, g = 0.7\n"
+        "coordinate x[1..N]\n"
+        "entropy S[1..N] with temperature T[1..N]\n"
+        "let x[0] = 0\nlet x[N+1] = 0\nlet d[i] = 1.5 + x[i+1] - x[i]\n"
+        "hamiltonian H = sum(i in 1..N: p.x[i]^2/2 + (1 + x[i]^2)^g + x[i]^4/4 + log(2 + "
+        "cosh(x[i]))"
+        " + softabs(x[i] - 0.1*i, 0.01)^3 + (2 + sin(i*x[i]))^0.7)"
+        " + sum(i in 0..N: d[i]^(-2/3) + exp(-d[i])) + sum(i in 1..N: exp(S[i])/sqrt(1 + x[i]^2))\n"
+        "for i in 1..N: friction on T[i]: x[i] <- -0.2*v.x[i]*sqrt(1 + v.x[i]^2)\n"
+        "for i in 1..N-1: heat exchange T[i] <-> T[i+1]: k\n"
+        "for i in 1..N: start x[i] = 0.3*sin(i), v.x[i] = 0.1*cos(3*i), T[i] = 1 + 0.1*sin(2*i)\n"
+        "step 0.01\nuntil 10\n";
+    static const char *const compilers[] = {FAST, "gcc -std=c99 -O3"};
+    same_bits_of(text, STEPS / 10, THINNED(2, 1), compilers);
 }
 
 /* The first built-in system that a scheme makes sense for. */
@@ -106,17 +143,7 @@ static void functions_two_at_a_time(void **unused) {
         " + exp(-exp(x/2)) + exp(-y) + log(2 + (1 + z^2)^0.3) + exp(-z)\n"
         "start x = 0.4, y = 0.3, z = -0.2, p.x = 0.5, p.y = -0.1, p.z = 0.3\nstep 0.02\nuntil 10\n";
     static const char *const compilers[] = {FAST, "gcc -std=c99 -O3", "gcc -std=c99 -Os"};
-    for (size_t k = 0; k < THINNED(3, 1); k++) {
-        cls_system *s;
-        exported x;
-        cls_error error = {0};
-        if (cls_system_parse(text, "functions", NULL, &s, &error) != CLS_OK)
-            fail_msg("%s", error.message);
-        exported_open(&x, s, NULL, NULL, compilers[k]);
-        assert_int_equal(exported_compare(&x, s, NULL, STEPS, 1), STEPS);
-        exported_close(&x);
-        cls_system_free(&s);
-    }
+    same_bits_of(text, STEPS, THINNED(3, 1), compilers);
 }
 
 /* What the header promises to compile silently, by the compilers that are there. */
@@ -234,15 +261,11 @@ static void what_is_kept_belongs_to_a_state(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_system),
-        cmocka_unit_test(functions_two_at_a_time),
-        cmocka_unit_test(fields_in_space),
-        cmocka_unit_test(every_scheme),
-        cmocka_unit_test(schemes_that_stay),
-        cmocka_unit_test(without_a_word),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(copies_and_steps),
-        cmocka_unit_test(what_is_kept_belongs_to_a_state),
+        cmocka_unit_test(every_system),     cmocka_unit_test(functions_two_at_a_time),
+        cmocka_unit_test(fields_in_space),  cmocka_unit_test(loops_of_functions),
+        cmocka_unit_test(every_scheme),     cmocka_unit_test(schemes_that_stay),
+        cmocka_unit_test(without_a_word),   cmocka_unit_test(refusals),
+        cmocka_unit_test(copies_and_steps), cmocka_unit_test(what_is_kept_belongs_to_a_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,8 @@
 
 #include "export/programs.h"
 #include "export/trim.h"
+#include <clausius/clausius.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,9 +91,46 @@ static void branches_go(void **unused) {
     free(text);
 }
 
+/* Letters of exported C that are not in tables. */
+static size_t formulas_of(const char *name, double cells) {
+    char directory[] = "/tmp/clausius-text-XXXXXX", path[64], command[64];
+    cls_system *s;
+    cls_export_options o = cls_export_defaults();
+    const char *const N = "N";
+    const cls_assignments set = {.n = 1, .names = &N, .values = &cells};
+    o.prefix = "rod";
+    assert_non_null(mkdtemp(directory));
+    assert_int_equal(cls_system_load(name, &set, &s, NULL), CLS_OK);
+    assert_int_equal(cls_export("c", s, NULL, &o, directory, NULL, NULL), CLS_OK);
+    cls_system_free(&s);
+    snprintf(path, sizeof path, "%s/rod.c", directory);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    size_t n = 0;
+    int c, before = 0, table = 0;
+    while ((c = fgetc(f)) != EOF) {
+        if (c == '{' && before == '=') table = 1;
+        n += !table;
+        if (c == '}') table = 0;
+        if (c != ' ') before = c;
+    }
+    (void)fclose(f);
+    snprintf(command, sizeof command, "rm -rf %s", directory);
+    assert_int_equal(system(command), 0);
+    return n;
+}
+
+/* A rod of eight times the cells has the same formulas, in loops of eight times the length. */
+static void formulas_do_not_grow(void **unused) {
+    (void)unused;
+    size_t few = formulas_of("heat-rod", 50), many = formulas_of("heat-rod", 400);
+    if (!(many <= few + few / 10))
+        fail_msg("50 cells have %zu letters of formulas, 400 have %zu", few, many);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_get_names),
-                                       cmocka_unit_test(macros_are_numbers),
-                                       cmocka_unit_test(branches_go)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_get_names), cmocka_unit_test(macros_are_numbers),
+        cmocka_unit_test(branches_go), cmocka_unit_test(formulas_do_not_grow)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
