@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 512, SHAPES = 256, SLOTS = 1024 };
+enum { MOST = 4096, SHAPES = 256, SLOTS = 1024 };
 /* A constant is one node wherever it stands, and no member: its number says who made it first. */
 #define FIXED UINT32_C(0x80000000)
 

@@ -4,6 +4,7 @@
 
 #include "solve/problem.h"
 #include "model/model.h"
+#include <clausius/simulate.h>
 #include <clausius/learn.h>
 
 /* ---- rules.c: how windows become equations ---- */
@@ -456,9 +457,10 @@ void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
 /* Root mean square difference between simulations of the system from the starts of some
  * trajectories kept for validation, in `parts` steps from row to row, and those trajectories, each state divided by its spread in the
  * data. INFINITY when a simulation fails; NAN when there is nothing to compare with; -1 when
- * `hurry` (may be NULL), which is asked before each step, broke it off; -2 without memory. */
+ * `hurry` (may be NULL), which is asked before each step, broke it off; -2 without memory. *kept: the simulator, for
+ * the next rollout of the same system, the caller's (NULL: made and freed). */
 #define CLSI_ROLLOUT_NO_MEMORY (-2.0)
-double clsi_rollout(const clsi_points *p, const cls_system *s, size_t parts,
+double clsi_rollout(const clsi_points *p, const cls_system *s, size_t parts, cls_simulator **kept,
                     int (*hurry)(void *context), void *context);
 
 /* ---- balances.c: entropies where their temperature is hidden ---- */

@@ -12,6 +12,7 @@
 #include "base/base.h"
 #include "learn/learn.h"
 #include "scheme/scheme.h"
+#include "simulate/simulator.h"
 #include <clausius/simulate.h>
 #include <math.h>
 #include <stdlib.h>
@@ -53,7 +54,7 @@ static double conclude(const comparison *c, cls_status status) {
     return c->count ? sqrt(c->sum / (double)c->count) : NAN;
 }
 
-/* A simulator costs more than a run with it: kept while the step is the same. */
+/* A simulator costs more than a run with it: kept, for other steps too. */
 static cls_status prepare(comparison *c, double h) {
     if (c->simulator && fabs(h - c->h) < 1e-6 * h) return CLS_OK;
     cls_simulate_options o = cls_simulate_defaults();
@@ -61,6 +62,7 @@ static cls_status prepare(comparison *c, double h) {
     o.scheme = c->scheme;
     o.max_halvings = HALVINGS;
     o.monitor = 0;
+    if (c->simulator && clsi_simulator_set_step(c->simulator, h)) return CLS_OK;
     cls_simulator_free(&c->simulator);
     return cls_simulator_create(c->s, &o, &c->simulator, NULL);
 }
@@ -208,7 +210,7 @@ static double rollout_of_positions(const clsi_points *p, const cls_system *s,
     return conclude(&c, status);
 }
 
-double clsi_rollout(const clsi_points *p, const cls_system *s, size_t parts,
+double clsi_rollout(const clsi_points *p, const cls_system *s, size_t parts, cls_simulator **kept,
                     int (*hurry)(void *context), void *context) {
     if (p->intervals) return rollout_of_positions(p, s, hurry, context);
     size_t n = p->n_held < MOST ? p->n_held : MOST;
@@ -221,13 +223,17 @@ double clsi_rollout(const clsi_points *p, const cls_system *s, size_t parts,
                     .context = context};
     if (!c.spread) return CLSI_ROLLOUT_NO_MEMORY;
     c.state = c.spread + p->nz;
+    c.simulator = kept ? *kept : NULL;
     cls_status status = CLS_OK;
     for (size_t k = 0; k < p->nz; k++) c.spread[k] = clsi_points_spread(p, k);
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
         const size_t *ends = p->held + 2 * (i * p->n_held / n);
         status = follow(&c, ends[0], ends[1]);
     }
-    cls_simulator_free(&c.simulator);
+    if (kept)
+        *kept = c.simulator;
+    else
+        cls_simulator_free(&c.simulator);
     free(c.spread);
     return conclude(&c, status);
 }

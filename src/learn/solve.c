@@ -157,7 +157,7 @@ double clsi_learner_rollout(void *context, const double *theta) {
     double error = INFINITY;
     if (clsi_learner_is_first(w)) {
         cls_status status = clsi_learner_build(w, theta, &s, NULL);
-        if (status == CLS_OK) error = clsi_rollout(w->points, s, 1, clsi_learner_hurry, w);
+        if (status == CLS_OK) error = clsi_rollout(w->points, s, 1, NULL, clsi_learner_hurry, w);
         if (status == CLS_MEMORY) error = CLSI_ROLLOUT_NO_MEMORY;
         cls_system_free(&s);
     }

@@ -455,6 +455,14 @@ static void change_step(cls_simulator *sim, double h) {
     sim->h = h;
 }
 
+int clsi_simulator_set_step(cls_simulator *sim, double h) {
+    const clsi_scheme *scheme = sim->stepper->scheme;
+    if (sim->reference || sim->noise || scheme->estimate || !sim->owns_stepper || !(h > 0))
+        return 0;
+    sim->stepper->options.h = h;
+    return 1;
+}
+
 cls_status cls_simulator_go(cls_simulator *sim, double time, cls_error *error) {
     NEED(error, sim);
     double left = time - cls_simulator_time(sim), h = sim->stepper->options.h;

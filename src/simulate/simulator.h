@@ -88,6 +88,8 @@ clsi_trouble clsi_simulator_solve(cls_simulator *sim, double t, double h, double
 /* Energy, entropy and invariants here, `ahead` of the simulator's time; step_entropy is the difference
  * to the last call. */
 void clsi_simulator_measure(cls_simulator *sim, double ahead);
+/* From the next start on in steps of h, as if created so. Zero: its steps are not of one size, or are made for it. */
+int clsi_simulator_set_step(cls_simulator *sim, double h);
 /* Whether the entropy lies below `highest` by more than rounding explains (docs/laws.md, 2). */
 int clsi_simulator_falls_below(cls_simulator *sim, double highest);
 /* After measuring: whether the energy is lost, of the energies here and at the start only (not those

@@ -741,10 +741,16 @@ static void rollouts_tell_right_from_wrong(void **unused) {
     assert_int_equal(points->n_held, 2);
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(points->held[2 * i + 1] - points->held[2 * i], 41);
-    double right = clsi_rollout(points, s[0], 1, NULL, NULL),
-           near = clsi_rollout(points, s[1], 1, NULL, NULL);
+    double right = clsi_rollout(points, s[0], 1, NULL, NULL, NULL),
+           near = clsi_rollout(points, s[1], 1, NULL, NULL, NULL);
     assert_true(right < 1e-4 && near > 20 * right &&
-                clsi_rollout(points, s[2], 1, NULL, NULL) > 5 * near);
+                clsi_rollout(points, s[2], 1, NULL, NULL, NULL) > 5 * near);
+    cls_simulator *kept = NULL; /* one simulator for all steps: the same bits */
+    for (size_t parts = 1; parts <= 16; parts *= 4)
+        assert_true(clsi_rollout(points, s[0], parts, &kept, NULL, NULL) ==
+                    clsi_rollout(points, s[0], parts, NULL, NULL, NULL));
+    assert_non_null(kept);
+    cls_simulator_free(&kept);
     clsi_points_free(&points);
     cls_table_free(&t);
     for (int i = 0; i < 3; i++) cls_system_free(&s[i]);
