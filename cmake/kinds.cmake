@@ -45,7 +45,10 @@ endif()
 include(CheckCSourceCompiles)
 check_c_source_compiles("__attribute__((target_clones(\"avx2\", \"default\"))) int f(int x) { return x + 1; }
 int main(void) { return f(-1); }" CLAUSIUS_HAS_CLONES)
-if(NOT CLAUSIUS_CLONES OR NOT CLAUSIUS_HAS_CLONES)
+if(NOT CLAUSIUS_AVX512) # "avx2" and "fma" are known by their length
+  add_compile_options(-mavx2 "-D__builtin_cpu_supports(x)=(sizeof(x)<6&&__builtin_cpu_supports(x))")
+endif()
+if(NOT CLAUSIUS_CLONES OR NOT CLAUSIUS_HAS_CLONES OR NOT CLAUSIUS_AVX512)
   add_compile_definitions(CLSI_NO_CLONES=1)
 endif()
 

@@ -57,4 +57,13 @@ cls_status clsi_residual_divide_rows(clsi_residual *r, const double *theta, size
 cls_status clsi_residual_divide_loss(clsi_residual *r, const double *theta, double *loss,
                                      double *gradient);
 
+/* ---- ways.c: everything in order ---- */
+
+/* Unknown functions from data, the whole way; stream: the rows that do not fit into memory, of which the tables are a
+ * sample, or NULL. */
+cls_status clsi_learn_functions(clsi_learner *w, const cls_system *system,
+                                const cls_assignments *set, size_t n_tables,
+                                const cls_table *const *tables, const char *const *names,
+                                clsi_stream *stream, cls_model **out);
+
 #endif

@@ -1,6 +1,6 @@
 /* learn, inside: one call of cls_learn, from data to model, for the files that work on it.
  *
- *   learn.c    what is to be done, in order
+ *   ways.c     what is to be done, in order
  *   degree.c   unknowns and residual, with as many terms as the data can tell
  *   solve.c    the fit of the residual: one solve (linear.c) or iterations
  *   noisy.c    noisy data (noisy.h): terms that the noise allows, by multiple shooting from that fit

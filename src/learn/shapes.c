@@ -47,6 +47,7 @@ static const family families[] = {
     {"1/sqrt(c + x)", ABOVE, NONE, 0, 0, 0, 1},
     {"sqrt(c + x)", ABOVE, NONE, 0, 0, 0, 1},
     {"(c + x)^d", ABOVE, POWER, 0, 0, 0, 1},
+    {"x/(c + x + d*x^2)", ABOVE, RATE, 0, 0, 0, 0},
 };
 enum { FAMILIES = sizeof families / sizeof *families, FIRST = 2, MOST_BASES = 12, MOST_GRID = 16 };
 
