@@ -210,6 +210,20 @@ static double rollout_of_positions(const clsi_points *p, const cls_system *s,
     return conclude(&c, status);
 }
 
+/* A cell of a long array that nothing has reached yet has a spread of rounding: what others of its kind (coordinates,
+ * momenta, heat) do not resolve is no difference. */
+static const double FLAT = 1e-9;
+
+static void set_spreads(const clsi_points *p, const cls_system *s, double *spread) {
+    const size_t ends[] = {s->nq, s->nq + s->n, p->nz};
+    for (size_t kind = 0, k = 0; kind < 3; kind++) {
+        double most = 0;
+        size_t end = ends[kind] < p->nz ? ends[kind] : p->nz, first = k;
+        for (; k < end; k++) most = fmax(most, spread[k] = clsi_points_spread(p, k));
+        for (size_t i = first; i < end; i++) spread[i] = fmax(spread[i], FLAT * most);
+    }
+}
+
 double clsi_rollout(const clsi_points *p, const cls_system *s, size_t parts, cls_simulator **kept,
                     int (*hurry)(void *context), void *context) {
     if (p->intervals) return rollout_of_positions(p, s, hurry, context);
@@ -225,7 +239,7 @@ double clsi_rollout(const clsi_points *p, const cls_system *s, size_t parts, cls
     c.state = c.spread + p->nz;
     c.simulator = kept ? *kept : NULL;
     cls_status status = CLS_OK;
-    for (size_t k = 0; k < p->nz; k++) c.spread[k] = clsi_points_spread(p, k);
+    set_spreads(p, s, c.spread);
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
         const size_t *ends = p->held + 2 * (i * p->n_held / n);
         status = follow(&c, ends[0], ends[1]);

@@ -364,7 +364,9 @@ cls_status clsi_terms_choose(const clsi_terms_choice *c, unsigned char *keep, do
                              size_t *moves, cls_error *error) {
     size_t P = c->P, n = P + 1;
     double *M = clsi_calloc(n * n + P, sizeof *M), *scale = M + n * n;
-    size_t *kept = clsi_calloc(2 * P + 1, sizeof *kept), *swept = kept + P;
+    size_t parts = 0; /* a function in many places has the number of the first of these */
+    for (size_t k = 0; k < P; k++) parts = c->part[k] >= parts ? c->part[k] + 1 : parts;
+    size_t *kept = clsi_calloc(parts + P + 1, sizeof *kept), *swept = kept + parts;
     *moves = 0;
     if (!M || !kept) {
         free(M);

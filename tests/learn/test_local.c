@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "learn/learn.h"
 #include "learn/neighbours.h"
+#include "learn/terms.h"
 #include "tests/sanitized.h"
 #include <clausius/learn.h>
 #include <clausius/random.h>
@@ -337,6 +338,24 @@ static void neighbours_tell_what_lies_between(void **unused) {
     cls_system_free(&s);
 }
 
+/* A part's number is that of its first place: beside a function in a thousand places the next one is the thousandth.
+ * (Counts were kept in an array as long as the terms: the sanitizers see what was written behind it.) */
+static void parts_of_many_places_are_counted(void **unused) {
+    (void)unused;
+    const double S[] = {10, 0, 0, 10}, g[] = {0, 0}, theta[] = {3, 1e-3}, price[] = {2, 2};
+    const size_t part[] = {0, 1000};
+    const unsigned char locked[] = {0, 0};
+    clsi_terms_choice c = {
+        .P = 2, .S = S, .g = g, .theta = theta, .part = part, .locked = locked, .price = price};
+    unsigned char keep[] = {1, 1};
+    double found[2];
+    size_t moves;
+    cls_error e;
+    assert_int_equal(clsi_terms_choose(&c, keep, found, &moves, &e), CLS_OK);
+    assert_true(keep[0] && keep[1]); /* the last one of each part stays, whatever it explains */
+    if (!(fabs(found[0] - 3) <= 1e-12)) fail_msg("%g", found[0]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_driven_rod_is_learned_without_simulating),
@@ -344,6 +363,7 @@ int main(void) {
         cmocka_unit_test(parameters_of_many_states_need_no_simulation),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(neighbours_tell_what_lies_between),
+        cmocka_unit_test(parts_of_many_places_are_counted),
         cmocka_unit_test(thermocouples_tell_a_conductivity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
