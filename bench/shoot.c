@@ -11,7 +11,7 @@
  * A damped oscillator that heats its damper, H = p^2/4 + q^2/2 + exp(S), friction a network
  * 3-WIDTH-WIDTH-1 of (q, p^2, S), implicit midpoint, h = 0.1, WINDOWS trajectories of 201 points,
  * weights 1/spread, starts measured: the shooting gradient of docs/physics/ports.md. */
-#include "learn/shoot.h"
+#include "learn/shooting/shoot.h"
 #include <clausius/simulate.h>
 #include <math.h>
 #include <omp.h>

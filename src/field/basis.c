@@ -19,7 +19,7 @@
  * chebyshev(8, split 2 2 2): the former of degree 2 at most.
  *
  * chebyshev(6, only 0 2 9): of these terms, counted from 0, the listed ones. It is what a choice of
- * terms leaves (src/learn/terms.c). */
+ * terms leaves (src/learn/noise/terms.c). */
 #include "field/linear_pairs.h"
 #include "base/base.h"
 #include "base/vectors.h"

@@ -5,8 +5,8 @@
  * that what is validated was never seen; a single trajectory is used to learn from alone. */
 #include "base/base.h"
 #include "data/table.h"
-#include "learn/measured.h"
-#include "learn/stream.h"
+#include "learn/recording/measured.h"
+#include "learn/stream/stream.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,10 @@
 #include "learn/learner.h"
 #include "base/base.h"
 #include "solve/checkpoint.h"
-#include "learn/conditions.h"
-#include "learn/derivative.h"
+#include "learn/unknown/conditions.h"
+#include "learn/residual/derivative.h"
 #include "solve/optimize.h"
-#include "learn/shoot.h"
+#include "learn/shooting/shoot.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

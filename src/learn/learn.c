@@ -5,12 +5,12 @@
  *   functions    unknown parts, parameters beside them included (ways.c)
  *
  * Files are read as a whole or, where functions are learned by the residual, in blocks (stream.c). */
-#include "learn/feed.h"
+#include "learn/stream/feed.h"
 #include "base/base.h"
 #include "base/misuse.h"
 #include "base/options.h"
-#include "learn/local.h"
-#include "learn/measured.h"
+#include "learn/many/local.h"
+#include "learn/recording/measured.h"
 #include <clausius/identify.h>
 #include <math.h>
 #include <omp.h>

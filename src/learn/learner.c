@@ -2,7 +2,7 @@
 #include "base/locale.h"
 #include "learn/learner.h"
 #include "base/base.h"
-#include "learn/multiple.h"
+#include "learn/shooting/multiple.h"
 #include "model/json.h"
 #include "model/safetensors.h"
 #include <math.h>

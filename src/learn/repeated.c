@@ -5,7 +5,7 @@
  * but single rows, whose times say nothing. */
 #include "base/base.h"
 #include "data/table.h"
-#include "learn/measured.h"
+#include "learn/recording/measured.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

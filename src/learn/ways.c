@@ -9,10 +9,10 @@
  *   further     go_on           the losses that simulate or take rates begin where the residual ended
  *   the model   finish          built, scored on rows kept back, rolled out */
 #include "base/base.h"
-#include "learn/feed.h"
-#include "learn/filled.h"
-#include "learn/local.h"
-#include "learn/measured.h"
+#include "learn/stream/feed.h"
+#include "learn/recording/filled.h"
+#include "learn/many/local.h"
+#include "learn/recording/measured.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * All formalisms have the defect of rates.c, linear in z'; what f does to first order follows from
  * its derivatives by the implicit function theorem, so that no system is ever solved for z' in
- * formulas. For comparison with discrete steps (learn/continuous.c), not for simulating. */
+ * formulas. For comparison with discrete steps (learn/shooting/continuous.c), not for simulating. */
 #include "simulate/flow.h"
 #include "base/base.h"
 #include "scheme/scheme.h"

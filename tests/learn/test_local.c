@@ -8,8 +8,8 @@
 #include <cmocka.h>
 #include "base/base.h"
 #include "learn/learn.h"
-#include "learn/neighbours.h"
-#include "learn/terms.h"
+#include "learn/recording/neighbours.h"
+#include "learn/noise/terms.h"
 #include "tests/sanitized.h"
 #include <clausius/learn.h>
 #include <clausius/random.h>

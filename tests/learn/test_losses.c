@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "learn/conditions.h"
-#include "learn/shoot.h"
+#include "learn/unknown/conditions.h"
+#include "learn/shooting/shoot.h"
 #include "tests/learn/made_data.h"
 #include <stdio.h>
 #include <unistd.h>

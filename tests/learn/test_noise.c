@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "tests/learn/made_data.h"
-#include "learn/terms.h"
+#include "learn/noise/terms.h"
 #include <clausius/learn.h>
 
 static const char truth[] = "coordinate q\nhamiltonian H = p.q^2 + q^2 + q^4/4\n"

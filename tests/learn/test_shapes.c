@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "tests/learn/made_data.h"
-#include "learn/shapes.h"
+#include "learn/noise/shapes.h"
 #include <clausius/learn.h>
 
 static double value_of(cls_graph *g, cls_node x, cls_node node, double at) {

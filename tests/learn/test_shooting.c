@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "learn/derivative.h"
-#include "learn/shoot.h"
+#include "learn/residual/derivative.h"
+#include "learn/shooting/shoot.h"
 #include "tests/learn/made_data.h"
 #include <omp.h>
 #include <stdio.h>

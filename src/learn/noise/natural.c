@@ -1,0 +1,263 @@
+/* The terms that laws are usually written in, of the variables a part depends on.
+ *
+ * A polynomial in scaled inputs follows any smooth function, but spends many terms on what a law says
+ * with one: x*y about a point that is not zero is four of them, cos(q) is five, T*log(T) six. Each costs
+ * what the noise leaves of it. So beside the polynomials there is a second dictionary in the variables as
+ * they are: powers and products, cosines of places, logarithms of what is positive, exponentials of
+ * entropies, differences of places, their distance from the origin. noisy_natural.c asks which of the two the data prefer.
+ *
+ * The terms stand in the order of how simple they are; where there is no room for all, the last ones are
+ * missing. */
+#include "base/base.h"
+#include "learn/noise/noisy.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_VARIABLES = CLSI_LAW_VARIABLES, MOST_PLACES = 4, DEGREE = 4, ALONE_DEGREE = 8 };
+static const double TURNS = 0.3, FAR = 50; /* what a cosine needs to be seen; what no angle is */
+
+typedef clsi_law_variable variable;
+
+typedef struct list {
+    clsi_text text;
+    size_t n, most;
+    size_t d;
+    variable v[MOST_VARIABLES];
+    int still;                /* of places alone */
+    double nearest, farthest; /* squared distances of two or three places from the origin */
+} list;
+
+/* ---- the variables ---- */
+
+static int is_letter(char c) {
+    return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '\'';
+}
+
+static int mentions(const char *text, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)); at++)
+        if ((at == text || !is_letter(at[-1])) && !is_letter(at[length])) return 1;
+    return 0;
+}
+
+static void set_range(variable *v, const clsi_points *p, size_t k) {
+    v->low = INFINITY, v->high = -INFINITY;
+    for (size_t i = 0; i < p->n; i++) {
+        v->low = fmin(v->low, p->z[k * p->n + i]);
+        v->high = fmax(v->high, p->z[k * p->n + i]);
+    }
+}
+
+static clsi_law_kind kind_of(const cls_system *s, size_t k) {
+    if (s->ode || k < s->nq) return CLSI_LAW_PLACE;
+    if (k < s->nq + s->n) return CLSI_LAW_MOVING;
+    return s->formalism == CLS_THERMAL_LAGRANGIAN ? CLSI_LAW_HEAT : CLSI_LAW_ENTROPY;
+}
+
+/* Of all places that the part has, among the states. */
+static void set_distances(const clsi_unknowns *us, const clsi_points *p, list *l) {
+    l->nearest = INFINITY, l->farthest = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < p->nz; k++)
+            for (size_t j = 0; j < l->d; j++)
+                if (l->v[j].kind == CLSI_LAW_PLACE &&
+                    strcmp(l->v[j].name, clsi_point_name(us->system, k)) == 0)
+                    sum += p->z[k * p->n + i] * p->z[k * p->n + i];
+        l->nearest = fmin(l->nearest, sum);
+        l->farthest = fmax(l->farthest, sum);
+    }
+}
+
+/* Inputs that somebody declared: states, lets or arguments of a function by their names, not formulas. */
+static int take_declared(const cls_system *s, const clsi_learned *part, const clsi_points *p,
+                         list *l) {
+    for (size_t i = 0; i < part->d; i++) {
+        variable v = {part->input[i], CLSI_LAW_PLACE, part->low[i], part->high[i]};
+        for (const char *c = v.name; *c; c++)
+            if (!is_letter(*c)) return 0;
+        if (!strncmp(v.name, "v.", 2) || !strncmp(v.name, "p.", 2)) v.kind = CLSI_LAW_MOVING;
+        for (size_t k = 0; k < s->m && !s->ode; k++)
+            if (s->temperature[k].name && !strcmp(v.name, s->temperature[k].name))
+                v.kind = CLSI_LAW_HEAT;
+        for (size_t k = 0; k < p->nz && !part->use; k++)
+            if (!strcmp(v.name, clsi_point_name(s, k))) {
+                v.kind = kind_of(s, k);
+                set_range(&v, p, k);
+            }
+        if (l->still && v.kind != CLSI_LAW_PLACE) continue;
+        if (l->d == MOST_VARIABLES) return 0;
+        l->v[l->d++] = v;
+    }
+    return l->d > 0;
+}
+
+static int is_declared(const clsi_unknowns *us, const clsi_learned *part) {
+    for (size_t k = 0; k < us->system->n_unknown; k++)
+        if (!strcmp(us->system->unknown[k], part->part) && us->system->unknown_of[k]) return 1;
+    return part->use > 0;
+}
+
+/* The variables of the states that the inputs of the part contain; 0: it has others as well, or too
+ * many. */
+static int find_variables(const clsi_unknowns *us, const clsi_unknown *u, const clsi_points *p,
+                          list *l) {
+    const cls_system *s = us->system;
+    const clsi_learned *part = &u->learned;
+    int potential = s->formalism == CLS_HAMILTONIAN && u->kind == CLSI_PART_LET;
+    if (is_declared(us, part)) {
+        if (!take_declared(s, part, p, l)) return 0;
+        set_distances(us, p, l);
+        return 1;
+    }
+    for (size_t k = 0; k < p->nz; k++) {
+        variable v = {.name = clsi_point_name(s, k), .kind = kind_of(s, k)};
+        int used = 0;
+        for (size_t i = 0; i < part->d; i++) used |= mentions(part->input[i], v.name);
+        if (!used || (l->still && v.kind != CLSI_LAW_PLACE)) continue;
+        if (l->d == MOST_VARIABLES || (potential && v.kind == CLSI_LAW_MOVING)) return 0;
+        set_range(&v, p, k);
+        l->v[l->d++] = v;
+    }
+    set_distances(us, p, l);
+    for (size_t i = 0; i < part->d; i++) { /* a temperature of a hamiltonian is no variable */
+        int known = 0;
+        for (size_t k = 0; k < l->d; k++) known |= mentions(part->input[i], l->v[k].name);
+        if (!known && !l->still) return 0;
+    }
+    return l->d > 0;
+}
+
+/* ---- the terms ---- */
+
+static void add(list *l, const char *format, const char *a, const char *b) {
+    if (l->n == l->most) return;
+    if (l->n++) clsi_text_append(&l->text, "; ");
+    clsi_text_printf(&l->text, format, a, b);
+}
+
+static void add_monomial(list *l, const int *power) {
+    int factors = 0;
+    if (l->n == l->most) return;
+    if (l->n++) clsi_text_append(&l->text, "; ");
+    for (size_t i = 0; i < l->d; i++) {
+        if (!power[i]) continue;
+        clsi_text_printf(&l->text, factors++ ? "*%s" : "%s", l->v[i].name);
+        if (power[i] > 1) clsi_text_printf(&l->text, "^%d", power[i]);
+    }
+}
+
+/* All products of this degree, even in what moves. */
+static void add_degree(list *l, int degree) {
+    int power[MOST_VARIABLES] = {0};
+    power[0] = degree;
+    for (;;) {
+        int moving = 0;
+        for (size_t i = 0; i < l->d; i++) moving += l->v[i].kind == CLSI_LAW_MOVING ? power[i] : 0;
+        if (moving % 2 == 0) add_monomial(l, power);
+        /* the next one in the order x^2, x*y, y^2 */
+        size_t i = l->d - 1;
+        int tail = power[i];
+        power[i] = 0;
+        while (i > 0 && !power[i - 1]) i--;
+        if (i == 0) return;
+        power[i - 1]--;
+        power[i] = tail + 1;
+    }
+}
+
+static void add_specials(list *l) {
+    size_t places = 0;
+    for (size_t i = 0; i < l->d; i++) {
+        const variable *v = &l->v[i];
+        places += v->kind == CLSI_LAW_PLACE;
+        if (v->kind == CLSI_LAW_PLACE && v->high - v->low > TURNS && v->high - v->low < FAR) {
+            add(l, "cos(%s)", v->name, NULL);
+            add(l, "sin(%s)", v->name, NULL);
+        }
+        if (v->kind == CLSI_LAW_ENTROPY && fmax(fabs(v->low), fabs(v->high)) < FAR)
+            add(l, "exp(%s)", v->name, NULL);
+        if (v->kind == CLSI_LAW_MOVING || v->kind == CLSI_LAW_ENTROPY || !(v->low > 0)) continue;
+        add(l, "log(%s)", v->name, NULL);
+        add(l, "%s*log(%s)", v->name, v->name);
+        add(l, "1/%s", v->name, NULL);
+    }
+    for (size_t i = 0; i < l->d; i++)
+        for (size_t j = 0; j < l->d; j++) {
+            const variable *v = &l->v[i], *w = &l->v[j];
+            if (i != j && v->kind == CLSI_LAW_HEAT && w->kind != CLSI_LAW_MOVING && w->low > 0)
+                add(l, "%s*log(%s)", v->name, w->name);
+            if (i >= j || v->kind != CLSI_LAW_PLACE || w->kind != CLSI_LAW_PLACE ||
+                places > MOST_PLACES)
+                continue;
+            add(l, "(%s - %s)^2", v->name, w->name);
+            add(l, "cos(%s - %s)", v->name, w->name);
+            add(l, "(%s - %s)^3", v->name, w->name);
+            add(l, "(%s - %s)^4", v->name, w->name);
+        }
+}
+
+/* Two or three places: what turning does not change. */
+static void add_distances(list *l) {
+    static const char *const forms[] = {"%s", "%s^2", "sqrt%s", "1/sqrt%s", "log%s"};
+    static const double NEAR = 0.05;
+    clsi_text sum = {0};
+    size_t places = 0;
+    for (size_t i = 0; i < l->d; i++)
+        if (l->v[i].kind == CLSI_LAW_PLACE)
+            clsi_text_printf(&sum, "%s%s^2", places++ ? " + " : "(", l->v[i].name);
+    clsi_text_append(&sum, ")");
+    int away = l->nearest > NEAR * NEAR * l->farthest;
+    for (size_t k = 0; k < (away ? 5 : 2) && sum.data && (places == 2 || places == 3); k++)
+        add(l, forms[k], sum.data, NULL);
+    clsi_text_clear(&sum);
+}
+
+/* Of one variable alone: the degrees that products stop before. */
+static void add_high_powers(list *l) {
+    for (int degree = DEGREE + 1; degree <= ALONE_DEGREE; degree++)
+        for (size_t i = 0; i < l->d; i++) {
+            int power[MOST_VARIABLES] = {0};
+            power[i] = degree;
+            if (l->v[i].kind != CLSI_LAW_MOVING || degree % 2 == 0) add_monomial(l, power);
+        }
+}
+
+/* 0: not for this part. */
+static int begin_list(const clsi_unknowns *us, size_t i, const clsi_points *p, int still, list *l) {
+    const clsi_unknown *u = &us->list[i];
+    l->still = still && u->kind == CLSI_PART_LET && clsi_is_energy(u);
+    return !u->nonlinear && !u->learned.exponential && !(u->learned.trunk > 0) &&
+           find_variables(us, u, p, l);
+}
+
+size_t clsi_law_variables(const clsi_unknowns *us, size_t i, const clsi_points *p, int still,
+                          clsi_law_variable *out) {
+    list l = {0};
+    if (!begin_list(us, i, p, still, &l)) return 0;
+    memcpy(out, l.v, l.d * sizeof *out);
+    return l.d;
+}
+
+cls_status clsi_natural_terms(const clsi_unknowns *us, size_t i, const clsi_points *p, int still,
+                              size_t most, char **spec, cls_error *error) {
+    const clsi_unknown *u = &us->list[i];
+    list l = {.most = most};
+    *spec = NULL;
+    if (!begin_list(us, i, p, still, &l)) return CLS_OK;
+    clsi_text_append(&l.text, "terms(");
+    const unsigned char *first = clsi_field_powers(u->learned.field, 0);
+    int constant = first != NULL;
+    for (size_t k = 0; k < u->learned.d && first; k++) constant &= first[k] == 0;
+    if (constant) add(&l, "1", NULL, NULL);
+    for (int degree = 1; degree <= 2; degree++) add_degree(&l, degree);
+    add_specials(&l);
+    if (l.nearest < l.farthest) add_distances(&l);
+    for (int degree = 3; degree <= DEGREE; degree++) add_degree(&l, degree);
+    add_high_powers(&l);
+    clsi_text_append(&l.text, ")");
+    *spec = clsi_text_take(&l.text);
+    return *spec ? CLS_OK : clsi_no_memory(error);
+}

@@ -1,0 +1,473 @@
+/* The recipe for recordings: short windows first, twice as long from stage to stage, up to whole
+ * segments, with scales that the residuals set and with what no parameters explain cut out.
+ *
+ *  1. windows of max(a quarter of the time scale, 8 rows, 4 states for each channel);
+ *  2. Levenberg-Marquardt over parameters and free starts (solve/arrow.h), Huber's loss at two
+ *     sigma, sigma = 1.4826 median |r| of each channel, not below its floor;
+ *  3. windows whose root mean square is six times the median (and five floors), at most a quarter
+ *     of the rows, are cut out and named: pushes that no column records, a slipped sensor;
+ *  4. a doubling is refused when it makes the residuals four times larger; once more without its
+ *     worst windows, else the length before it was the last;
+ *  5. where the motion multiplies a difference of its start by more than 100 a window ends: what
+ *     lies behind says nothing about parameters;
+ *  6. at the end sigma^2 grows by 1 + 2 sum rho, the autocorrelation of the residuals, so that
+ *     channels with slow errors do not count more than they know, and all is fitted once more. */
+#include "learn/learner.h"
+#include "learn/shooting/multiple.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SHORTEST = 8,
+    ITERATIONS = 20,
+    LAST_ITERATIONS = 30,
+    PATIENCE = 200, /* at the very end: valleys of hidden starts are narrow and curved */
+    DECADES = 6,
+    DECADE_ITERATIONS = 8
+};
+static const double HUBER = 2, ENOUGH = 1e-4, LAST_ENOUGH = 1e-7, CHAOS = 100;
+static const double BAD = 6, BAD_FLOORS = 5, MOST_CUT = 0.25;
+
+typedef struct recipe_work {
+    clsi_recipe *r;
+    clsi_multiple *m;
+    double *list;      /* (rows) */
+    size_t *which;     /* (rows) */
+    double *rms;       /* (ny): robust scales after the last stage */
+    double *old_theta; /* (n_theta) */
+    double *old_x;     /* of old_piece */
+    clsi_piece *old_piece;
+    size_t old_n;
+    double *old_rms;
+    int trying; /* where to begin: what it finds may be left again */
+    cls_error *error;
+} recipe_work;
+
+/* ---- scales ---- */
+
+/* sigma of each channel from its residuals; rms gets the same without the floor. */
+static int set_scales(recipe_work *k) {
+    clsi_multiple *m = k->m;
+    if (!clsi_multiple_simulate(m, k->r->theta)) return 0;
+    for (size_t c = 0; c < m->ny; c++) {
+        size_t n = clsi_multiple_residuals(m, c, k->list, NULL);
+        for (size_t i = 0; i < n; i++) k->list[i] = fabs(k->list[i]);
+        k->rms[c] = 1.4826 * clsi_median(n, k->list);
+        m->sigma[c] = fmax(k->rms[c], m->data->channel[c].floor);
+        if (!(m->sigma[c] > 0)) m->sigma[c] = 1;
+    }
+    return 1;
+}
+
+static void first_scales(recipe_work *k) {
+    clsi_multiple *m = k->m;
+    for (size_t c = 0; c < m->ny; c++) {
+        const clsi_channel *ch = &m->data->channel[c];
+        m->sigma[c] = fmax(fmax(ch->noise, ch->floor), 0.01 * ch->std);
+        if (!(m->sigma[c] > 0)) m->sigma[c] = 1;
+    }
+}
+
+/* Scales change from stage to stage: the curve is in shares of the columns' spread. */
+static void note_loss(void *listener, size_t iterations, double sum) {
+    const recipe_work *k = listener;
+    const clsi_multiple *m = k->m;
+    double share = 0, rows = 0, n = 0;
+    for (size_t w = 0; w < m->n_pieces; w++) rows += (double)m->piece[w].n;
+    for (size_t c = 0; c < m->ny; c++) {
+        double part = m->sigma[c] / m->data->channel[c].std;
+        if (!isfinite(part)) continue; /* a column that stands still */
+        share += part * part;
+        n++;
+    }
+    clsi_loss_curve_add(k->r->curve, (double)(k->r->iterations + iterations),
+                        sqrt(2 * sum / (rows * (double)m->ny) * share / n), NAN);
+}
+
+static cls_status minimize(recipe_work *k, size_t iterations, double enough) {
+    clsi_arrow a;
+    clsi_arrow_info info;
+    clsi_multiple_problem(k->m, HUBER, &a);
+    a.tell = k->r->curve && !k->trying ? note_loss : NULL;
+    a.listener = k;
+    cls_status status =
+        clsi_arrow_minimize(&a, iterations, enough, k->r->theta, k->m->x, &info, k->error);
+    k->r->iterations += info.iterations;
+    k->r->loss = info.final;
+    k->r->ended = info.reason;
+    return status;
+}
+
+/* ---- windows that cannot be used as they are ---- */
+
+/* What a component of a start may differ by: no more than the first row would show as the spread of a
+ * column. A temperature of 300 K in data that span 3 K differs by 3 K. */
+static double difference_of(const clsi_multiple *m, size_t e, const double *x, const double *J) {
+    double size = fmin(m->prior[e] / 1e3, fabs(x[e]) + 1);
+    for (size_t c = 0; c < m->ny; c++) {
+        double slope = fabs(J[c * (m->n_theta + m->nz) + m->n_theta + e]);
+        if (slope > 0) size = fmin(size, m->data->channel[c].std / slope);
+    }
+    return size;
+}
+
+/* Rows of a window before the first that such a difference moves by a hundred spreads; J (rows, ny, all). */
+static size_t sensible_rows(const clsi_multiple *m, const clsi_piece *p, const double *x,
+                            const double *J) {
+    size_t all = m->n_theta + m->nz, good = p->n;
+    for (size_t e = 0; e < m->nz; e++) {
+        double size = difference_of(m, e, x, J);
+        for (size_t i = 0; i < good; i++)
+            for (size_t c = 0; c < m->ny; c++) {
+                double moved = fabs(J[(i * m->ny + c) * all + m->n_theta + e]) * size;
+                if (moved > CHAOS * m->data->channel[c].std && !m->data->channel[c].still) good = i;
+            }
+    }
+    return good;
+}
+
+/* Shortens windows that cannot be simulated to their end, or whose end depends on their start too
+ * much; the rest of such a window is another one. Returns how many were cut, -1: no memory. */
+static int cut_long(recipe_work *k, const double *theta) {
+    clsi_multiple *m = k->m;
+    size_t all = m->n_theta + m->nz, most = 0;
+    int count = 0;
+    for (size_t w = 0; w < m->n_pieces; w++)
+        if (m->piece[w].n > most) most = m->piece[w].n;
+    double *J = clsi_calloc(most * m->ny * all + 1, sizeof *J);
+    if (!J) return -1;
+    for (size_t w = 0; w < m->n_pieces; w++) {
+        clsi_piece *p = &m->piece[w];
+        const double *t = m->data->time + p->first, *x = m->x + w * m->nz;
+        const clsi_signal *u = clsi_signal_of(m->data, p->segment);
+        size_t good = p->n;
+        if (clsi_track_run(m->track[0], theta, u, x, p->n, t, m->y_scratch, J, NULL)) {
+            good = sensible_rows(m, p, x, J);
+        } else {
+            while (good > 3 &&
+                   !clsi_track_run(m->track[0], theta, u, x, good, t, m->y_scratch, NULL, NULL))
+                good /= 2;
+        }
+        if (good >= p->n) continue;
+        if (good < 3) good = 3 < p->n ? 3 : p->n;
+        if (good < p->n) count++;
+        p->n = good; /* what lies behind waits for the next plan */
+    }
+    free(J);
+    return count;
+}
+
+/* Windows that are explained far worse than the others. Returns how many rows were cut. */
+static size_t cut_bad(recipe_work *k) {
+    clsi_multiple *m = k->m;
+    size_t rows = 0, cut = 0, W = m->n_pieces;
+    if (W < 5) return 0;
+    double *rms = clsi_calloc(2 * W, sizeof *rms), *sorted = rms ? rms + W : NULL;
+    if (!rms || !clsi_multiple_simulate(m, k->r->theta)) {
+        free(rms);
+        return 0;
+    }
+    for (size_t w = 0; w < W; w++) rows += m->piece[w].n;
+    for (size_t c = 0; c < m->ny; c++) {
+        size_t n = clsi_multiple_residuals(m, c, k->list, k->which);
+        memset(rms, 0, W * sizeof *rms);
+        for (size_t i = 0; i < n; i++) rms[k->which[i]] += k->list[i] * k->list[i];
+        for (size_t w = 0; w < W; w++) rms[w] = sqrt(rms[w] / (double)m->piece[w].n);
+        memcpy(sorted, rms, W * sizeof *rms);
+        double middle = clsi_median(W, sorted);
+        const clsi_channel *ch = &m->data->channel[c];
+        double limit = fmax(BAD * middle, BAD_FLOORS * fmax(ch->floor, ch->noise));
+        for (size_t w = 0; w < W; w++) {
+            const clsi_piece *p = &m->piece[w];
+            if (!(rms[w] > limit) || m->cut[p->first]) continue;
+            if ((double)(cut + p->n) > MOST_CUT * (double)rows) continue;
+            memset(m->cut + p->first, 1, p->n);
+            cut += p->n;
+            clsi_text_printf(&k->r->notes,
+                             "cut: %g to %g, where %s is off by %.3g (elsewhere %.3g): no value of "
+                             "the parameters explains it\n",
+                             m->data->time[p->first], m->data->time[p->first + p->n - 1], ch->name,
+                             rms[w], middle);
+        }
+    }
+    free(rms);
+    return cut;
+}
+
+/* ---- stages ---- */
+
+static cls_status remember(recipe_work *k) {
+    clsi_multiple *m = k->m;
+    double *x = clsi_calloc(m->n_pieces * m->nz + 1, sizeof *x);
+    clsi_piece *piece = clsi_calloc(m->n_pieces + 1, sizeof *piece);
+    if (!x || !piece) {
+        free(x);
+        free(piece);
+        return clsi_no_memory(k->error);
+    }
+    free(k->old_x);
+    free(k->old_piece);
+    k->old_x = x;
+    k->old_piece = piece;
+    k->old_n = m->n_pieces;
+    memcpy(x, m->x, m->n_pieces * m->nz * sizeof *x);
+    memcpy(piece, m->piece, m->n_pieces * sizeof *piece);
+    memcpy(k->old_theta, k->r->theta, m->n_theta * sizeof(double));
+    memcpy(k->old_rms, k->rms, m->ny * sizeof(double));
+    return CLS_OK;
+}
+
+static cls_status go_back(recipe_work *k, size_t rows) {
+    clsi_multiple *m = k->m;
+    memcpy(k->r->theta, k->old_theta, m->n_theta * sizeof(double));
+    /* the old windows: a plan of their length, and their starts */
+    m->n_pieces = k->old_n;
+    free(m->piece);
+    free(m->x);
+    m->piece = k->old_piece;
+    m->x = k->old_x;
+    k->old_piece = NULL;
+    k->old_x = NULL;
+    return clsi_multiple_plan(m, rows, k->r->theta, k->error);
+}
+
+static int is_worse(const recipe_work *k) {
+    for (size_t c = 0; c < k->m->ny; c++) {
+        double std = k->m->data->channel[c].std;
+        if (k->rms[c] > 4 * fmax(k->old_rms[c], k->m->data->channel[c].floor) &&
+            k->rms[c] > 0.02 * std)
+            return 1;
+    }
+    return 0;
+}
+
+/* Windows of so many rows, fitted; twice, with scales between. */
+/* Which window has no value, and where it begins. */
+static void blame(const recipe_work *k) {
+    clsi_multiple *m = k->m;
+    clsi_arrow a;
+    clsi_multiple_problem(m, 2, &a);
+    for (size_t w = 0; w < m->n_pieces && m->system; w++) {
+        double *r = clsi_calloc(a.rows(a.context, w) + 1, sizeof *r), sum = 0;
+        int fine = r && a.windows(a.context, w, 1, k->r->theta, m->x + w * m->nz, &r, NULL);
+        for (size_t i = 0; fine && i < a.rows(a.context, w); i++) sum += r[i];
+        free(r);
+        if (!r || (fine && isfinite(sum))) continue;
+        clsi_text t = {0};
+        for (size_t e = 0; e < m->nz; e++)
+            clsi_text_printf(&t, "%s%s = %.4g", e ? ", " : "", clsi_point_name(m->system, e),
+                             m->x[w * m->nz + e]);
+        (void)clsi_fail(k->error, CLS_NUMERIC,
+                        "the equations have no finite value in the rows from time %.6g on, which "
+                        "begin with %.200s: a root or a logarithm of something negative? Values "
+                        "near its end scatter beyond it by noise; write what is meant there, such "
+                        "as sqrt(softplus(h)) or sqrt(softabs(h, 0.001)), or leave these rows out",
+                        m->data->time[m->piece[w].first], t.data ? t.data : "");
+        clsi_text_clear(&t);
+        return;
+    }
+}
+
+static cls_status run_stage(recipe_work *k, size_t rows, size_t iterations) {
+    cls_status status = clsi_multiple_plan(k->m, rows, k->r->theta, k->error);
+    if (status == CLS_OK && cut_long(k, k->r->theta) < 0) status = clsi_no_memory(k->error);
+    if (status == CLS_OK && (status = minimize(k, iterations, ENOUGH)) == CLS_NUMERIC) blame(k);
+    if (status == CLS_OK && !set_scales(k))
+        status = clsi_fail(k->error, CLS_NUMERIC, "the fitted motion cannot be simulated");
+    k->r->stages++;
+    k->r->window = rows;
+    return status;
+}
+
+static size_t first_rows(const clsi_multiple *m) {
+    double rows = m->data->time_scale / 4 / m->data->interval;
+    rows = fmax(rows, SHORTEST);
+    return (size_t)ceil(fmax(rows, 4.0 * (double)m->nz / (double)m->ny));
+}
+
+static size_t longest(const clsi_multiple *m) {
+    size_t most = 0;
+    for (size_t s = 0; s < m->data->n_segments; s++)
+        if (m->data->segment[s].train > most) most = m->data->segment[s].train;
+    return most;
+}
+
+static cls_status grow(recipe_work *k, size_t rows) {
+    size_t most = longest(k->m);
+    cls_status status = CLS_OK;
+    while (rows < most && status == CLS_OK) {
+        size_t next = 2 * rows < most ? 2 * rows : most;
+        status = remember(k);
+        if (status == CLS_OK) status = run_stage(k, next, ITERATIONS);
+        if (status == CLS_OK && is_worse(k) && cut_bad(k)) status = run_stage(k, next, ITERATIONS);
+        if (status != CLS_OK || is_worse(k)) {
+            clsi_text_printf(
+                &k->r->notes,
+                "windows of %zu rows (%.3g) are explained far worse than those of %zu, "
+                "which were kept\n",
+                next, (double)next * k->m->data->interval, rows);
+            status = go_back(k, rows);
+            if (status == CLS_OK && !set_scales(k)) status = CLS_NUMERIC;
+            k->r->window = rows;
+            break;
+        }
+        cut_bad(k);
+        rows = next;
+    }
+    return status;
+}
+
+/* 1 + 2 sum of the autocorrelation while it is positive, of the residuals inside of windows: what a
+ * mean of them is worth. Slow misfit counts here, which the autoregression of doubt.c would forget. */
+static double inflation_of(size_t n, const double *r, const size_t *which) {
+    double sum = 1, power = 0;
+    for (size_t i = 0; i < n; i++) power += r[i] * r[i] / (double)n;
+    for (size_t lag = 1; lag < n / 4 && power > 0; lag++) {
+        double product = 0;
+        size_t count = 0;
+        for (size_t i = 0; i + lag < n; i++) {
+            if (which[i] != which[i + lag]) continue;
+            product += r[i] * r[i + lag];
+            count++;
+        }
+        double rho = count > 4 ? product / (double)count / power : 0;
+        if (rho <= 2 / sqrt((double)n)) break;
+        sum += 2 * rho;
+    }
+    return sum;
+}
+
+static cls_status inflate(recipe_work *k) {
+    clsi_multiple *m = k->m;
+    if (!clsi_multiple_simulate(m, k->r->theta)) return CLS_NUMERIC;
+    for (size_t c = 0; c < m->ny; c++) {
+        size_t n = clsi_multiple_residuals(m, c, k->list, k->which);
+        double limit = 3 * m->sigma[c]; /* outliers say nothing of correlation */
+        for (size_t i = 0; i < n; i++) k->list[i] = fmax(fmin(k->list[i], limit), -limit);
+        k->r->inflation[c] = inflation_of(n, k->list, k->which);
+        m->sigma[c] *= sqrt(k->r->inflation[c]);
+    }
+    return CLS_OK;
+}
+
+/* Where a search with no more than bounds begins: short windows tell which order of magnitude the
+ * parameters have. All that are open are made smaller together, ten times each time; a few
+ * iterations of each, and the best goes on. */
+static cls_status find_start(recipe_work *k, size_t rows) {
+    clsi_recipe *r = k->r;
+    size_t P = k->m->n_theta;
+    double best = INFINITY, *begin = clsi_calloc(2 * P + 1, sizeof *begin), *found = begin + P;
+    if (!begin) return clsi_no_memory(k->error);
+    memcpy(begin, r->theta, P * sizeof *begin);
+    memcpy(found, r->theta, P * sizeof *begin);
+    cls_status status = CLS_OK;
+    int open = 0;
+    for (size_t i = 0; i < P && r->open; i++) open |= r->open[i];
+    k->trying = 1;
+    for (int decade = 0; decade < DECADES && open && status == CLS_OK; decade++) {
+        for (size_t i = 0; i < P; i++) {
+            double small = begin[i] * pow(10, -decade);
+            r->theta[i] = r->open[i] && small > k->m->low[i] ? small : begin[i];
+        }
+        k->m->n_pieces = 0; /* starts from the data, not from the last trial */
+        status = clsi_multiple_plan(k->m, rows, r->theta, k->error);
+        cls_error quiet = {0}, *loud = k->error;
+        k->error = &quiet;
+        if (status == CLS_OK && cut_long(k, r->theta) >= 0 &&
+            minimize(k, DECADE_ITERATIONS, ENOUGH) == CLS_OK && r->loss < best) {
+            best = r->loss;
+            memcpy(found, r->theta, P * sizeof *found);
+        }
+        k->error = loud;
+    }
+    k->trying = 0;
+    memcpy(r->theta, found, P * sizeof *found);
+    k->m->n_pieces = 0;
+    free(begin);
+    return status;
+}
+
+static cls_status cook(recipe_work *k) {
+    size_t rows = first_rows(k->m), most = longest(k->m);
+    if (rows > most) rows = most;
+    first_scales(k);
+    cls_status status = find_start(k, rows);
+    if (status == CLS_OK) status = run_stage(k, rows, 2 * LAST_ITERATIONS);
+    if (status == CLS_OK) status = run_stage(k, rows, ITERATIONS);
+    if (status == CLS_OK && cut_bad(k)) status = run_stage(k, rows, ITERATIONS);
+    if (status == CLS_OK) status = grow(k, rows);
+    if (status == CLS_OK) status = inflate(k);
+    if (status == CLS_OK) status = run_stage(k, k->r->window, 0);
+    if (status == CLS_OK) status = inflate(k);
+    if (status == CLS_OK) status = minimize(k, PATIENCE, LAST_ENOUGH);
+    if (status == CLS_OK && strcmp(k->r->ended, "iterations") == 0)
+        clsi_text_printf(
+            &k->r->notes,
+            "the search was still getting better after %d iterations: values may be off by "
+            "more than their errors say\n",
+            PATIENCE);
+    return status;
+}
+
+static cls_status open_kitchen(clsi_recipe *r, recipe_work *k, cls_error *error) {
+    clsi_multiple *m = r->m;
+    *k = (recipe_work){.r = r, .m = m, .error = error};
+    k->list = clsi_calloc(m->data->n + 1, sizeof *k->list);
+    k->which = clsi_calloc(m->data->n + 1, sizeof *k->which);
+    k->rms = clsi_calloc(2 * m->ny + m->n_theta + 1, sizeof *k->rms);
+    if (!r->inflation) r->inflation = clsi_calloc(m->ny, sizeof *r->inflation);
+    if (!k->list || !k->which || !k->rms || !r->inflation) return clsi_no_memory(error);
+    k->old_rms = k->rms + m->ny;
+    k->old_theta = k->old_rms + m->ny;
+    return CLS_OK;
+}
+
+static void close_kitchen(recipe_work *k) {
+    free(k->list);
+    free(k->which);
+    free(k->rms);
+    free(k->old_x);
+    free(k->old_piece);
+}
+
+cls_status clsi_recipe_run(clsi_recipe *r, cls_error *error) {
+    recipe_work k;
+    cls_status status = open_kitchen(r, &k, error);
+    if (status == CLS_OK) status = cook(&k);
+    close_kitchen(&k);
+    return status;
+}
+
+cls_status clsi_recipe_stage(clsi_recipe *r, size_t rows, int last, cls_error *error) {
+    recipe_work k;
+    size_t most = longest(r->m);
+    cls_status status = open_kitchen(r, &k, error);
+    if (rows > most) rows = most;
+    if (status == CLS_OK && !r->m->n_pieces) first_scales(&k);
+    if (status == CLS_OK) status = run_stage(&k, rows, ITERATIONS);
+    if (status == CLS_OK)
+        status = minimize(&k, last ? PATIENCE : ITERATIONS, last ? LAST_ENOUGH : ENOUGH);
+    if (status == CLS_OK && !set_scales(&k))
+        status = clsi_fail(error, CLS_NUMERIC, "the fitted motion cannot be simulated");
+    close_kitchen(&k);
+    return status;
+}
+
+cls_status clsi_recipe_search(clsi_recipe *r, size_t rows, cls_error *error) {
+    recipe_work k;
+    cls_status status = open_kitchen(r, &k, error);
+    if (status == CLS_OK) first_scales(&k);
+    if (status == CLS_OK) status = find_start(&k, rows);
+    close_kitchen(&k);
+    return status;
+}
+
+size_t clsi_recipe_first(const clsi_multiple *m) {
+    size_t rows = first_rows(m), most = longest(m);
+    return rows < most ? rows : most;
+}
+
+size_t clsi_recipe_longest(const clsi_multiple *m) {
+    return longest(m);
+}
