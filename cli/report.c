@@ -132,6 +132,8 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     char *command = command_of(a);
     if (!status && !command) status = cli_no_memory(error);
     if (!status && a->n_words == 1) status = log_of(a->words[0], &log, error);
+    if (!status && cli_interrupted_before_work())
+        status = cli_fail(error, CLS_INTERRUPTED, "interrupted");
     if (!status) status = write_page(a, &w, log, command, error);
     cls_table_free(&log);
     free(command);
