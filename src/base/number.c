@@ -8,6 +8,7 @@
  *             under the "C" locale, whose cost (a microsecond) nobody meets twice
  * Hexadecimal floats go to strtod as well. Rows of plain numbers are read without a call in between (clsi_scan_row). */
 #define _GNU_SOURCE
+#include "base/tens.h"
 #include "base/base.h"
 #include "base/locale.h"
 #include "base/powers.h"
@@ -69,27 +70,6 @@ static double scale(uint64_t w, int q, int negative) {
 static int is_digit(char c) {
     return (unsigned char)(c - '0') < 10;
 }
-
-static const uint64_t tens[] = {1ull,
-                                10ull,
-                                100ull,
-                                1000ull,
-                                10000ull,
-                                100000ull,
-                                1000000ull,
-                                10000000ull,
-                                100000000ull,
-                                1000000000ull,
-                                10000000000ull,
-                                100000000000ull,
-                                1000000000000ull,
-                                10000000000000ull,
-                                100000000000000ull,
-                                1000000000000000ull,
-                                10000000000000000ull,
-                                100000000000000000ull,
-                                1000000000000000000ull,
-                                10000000000000000000ull};
 
 /* Eight digits, the first in the lowest byte, as a number (Lemire). */
 static inline uint64_t number_of(uint64_t y) {

@@ -4,6 +4,7 @@
  *
  * How many digits a number has is chance (15, 16 or 17), so no branch depends on it: all seventeen are
  * made, eight at a time in one word, moved to their place as a block, and cut. About 25 ns. */
+#include "base/tens.h"
 #include "base/base.h"
 #include "base/powers.h"
 #include <string.h>
@@ -44,26 +45,6 @@ static inline decimal shortest(uint64_t significand, int biased) {
     uint64_t whole = s + (uint64_t)(below != above ? above : nearer);
     return (decimal){fits ? t + (uint64_t)up : whole, k + fits};
 }
-
-static const uint64_t tens[] = {1ull,
-                                10ull,
-                                100ull,
-                                1000ull,
-                                10000ull,
-                                100000ull,
-                                1000000ull,
-                                10000000ull,
-                                100000000ull,
-                                1000000000ull,
-                                10000000000ull,
-                                100000000000ull,
-                                1000000000000ull,
-                                10000000000000ull,
-                                100000000000000ull,
-                                1000000000000000ull,
-                                10000000000000000ull,
-                                100000000000000000ull,
-                                1000000000000000000ull};
 
 static inline int digit_count(uint64_t x) {
     int n = (64 - __builtin_clzll(x | 1)) * 1233 >> 12;

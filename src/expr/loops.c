@@ -358,7 +358,8 @@ static void sort_members(classes *c, const clsi_loop *loop, keyed *scratch) {
         for (i = 0; i < n; i++) member[i] = scratch[i].k;
         break;
     }
-    for (size_t i = 0; i < n; i++) l->place[member[i]] = (uint32_t)i; /* in the loop, for now */
+    for (size_t i = 0; i < n; i++)
+        l->place[member[i]] = (uint32_t)i; /* in its loop; find_places adds where that is */
 }
 
 /* All members of a class that can be computed, those that wait for each other included. */
