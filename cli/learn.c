@@ -638,7 +638,8 @@ static const cli_option options[] = {
     {"unknown", 0, "NAMES",
      "the parts to learn, \"G, F1\" (show --parts lists them); else those of the file"},
     {"output", 'o', "MODEL", "the model, .safetensors; else SYSTEM.safetensors"},
-    {"set", 0, "LIST", "parameter values of what is known, \"m=2\"; without it those of the data's `# set:` notes"},
+    {"set", 0, "LIST",
+     "parameter values of what is known, \"m=2\"; without it those of the data's `# set:` notes"},
     CLI_DATA_OPTIONS("columns"),
     {"test", 0, "SHARE",
      "recordings: rows kept back to be predicted, at the end of each trajectory or whole ones, or "
