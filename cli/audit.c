@@ -64,14 +64,10 @@ static cls_status judge_table(const cli_arguments *a, const char *system, const 
 static cls_status judge_against(const cli_arguments *a, verdict *v, cls_error *error) {
     cls_table *t = NULL;
     cls_status status = refuse_run_options(a, error);
-    const char *file = cli_value(a, "against");
     cli_motion m = {0};
-    if (!status) status = cli_motion_open_beside(a, a->words[0], 1, &file, 0, NULL, &m, error);
-    if (!status) status = cli_read_table(a, file, m.system, &t, error);
-    char *set = status ? NULL : cli_assignments_text(&m.set);
-    if (!status)
-        status = set ? judge_table(a, a->words[0], set, t, v, error) : cli_no_memory(error);
-    free(set);
+    if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &m, error);
+    if (!status) status = cli_read_table(a, cli_value(a, "against"), m.system, &t, error);
+    if (!status) status = judge_table(a, a->words[0], cli_value(a, "set"), t, v, error);
     cli_motion_free(&m);
     cls_table_free(&t);
     return status;

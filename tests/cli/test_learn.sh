@@ -723,7 +723,7 @@ test_parameters_of_the_data_are_taken() {
     run "$CLAUSIUS" learn adiabatic-piston m2.csv --unknown "F2, m" -o mass.safetensors
     expect_ok
     expect_stderr 'm2.csv was made with nu1=0.5 '
-    # a motion goes on as it began, and is judged, followed and reported as what it is
+    # a motion goes on as it began, and is followed and reported as what it is
     run "$CLAUSIUS" simulate adiabatic-piston --set m=2 --steps 20 --quiet -o whole.csv
     run "$CLAUSIUS" simulate adiabatic-piston --set m=2 --steps 10 --quiet -o half.csv
     run "$CLAUSIUS" simulate adiabatic-piston --from half.csv --steps 10 -o rest.csv
@@ -731,8 +731,6 @@ test_parameters_of_the_data_are_taken() {
     expect_stderr 'half.csv was made with m=2'
     expect_in_file '^# set: m=2' rest.csv
     expect test "$(tail -n 1 rest.csv | cut -c1-22)" == "$(tail -n 1 whole.csv | cut -c1-22)"
-    run "$CLAUSIUS" audit adiabatic-piston --against whole.csv
-    expect_ok
     run "$CLAUSIUS" compare adiabatic-piston whole.csv --tolerance 1e-12
     expect_ok
     run "$CLAUSIUS" report adiabatic-piston --data whole.csv --json
