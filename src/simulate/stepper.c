@@ -256,10 +256,13 @@ static cls_status compile_monitor(compiler *c) {
     const clsi_form *f = s->form;
     cls_graph *g = s->g;
     cls_node received = cls_symbol(g, "received'");
-    cls_node *sizes = open_terms(g, s->m), *betas = open_terms(g, s->m);
-    for (size_t i = 0; i < s->m && sizes && betas; i++) {
+    cls_node *sizes = open_terms(g, s->m), *betas = open_terms(g, s->m), *hot = open_terms(g, s->m);
+    int formulas =
+        f->kind != CLSI_FORM_THERMAL; /* there temperatures are states, which are finite */
+    for (size_t i = 0; i < s->m && sizes && betas && hot; i++) {
         sizes[i] = absolute(g, f->S[i]);
         betas[i] = cls_div(g, cls_constant(g, 1.0 / (double)s->m), f->T[i]);
+        hot[i] = formulas ? f->T[i] : cls_constant(g, 0);
     }
     cls_node size = close_terms(g, s->m, sizes), beta = close_terms(g, s->m, betas);
     if (s->has_entropy) size = size_of(g, f->entropy);
@@ -270,6 +273,7 @@ static cls_status compile_monitor(compiler *c) {
     c->outputs[CLSI_MONITOR_BETA] = beta;
     c->outputs[CLSI_MONITOR_ENTROPY] = f->entropy;
     c->outputs[CLSI_MONITOR_SIZE] = size;
+    c->outputs[CLSI_MONITOR_HOT] = close_terms(g, s->m, hot);
     clsi_place at = {f->q, f->v, f->p, f->S, f->T, s->t};
     for (size_t i = 0; i < s->n_invariants; i++) {
         cls_status status = clsi_place_at(s, &at, 1, &s->bound.invariants[i].node,
