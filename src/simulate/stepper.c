@@ -250,6 +250,8 @@ static cls_node coldness(const cls_system *s) {
     return count ? cls_div(g, sum, cls_constant(g, (double)count)) : sum;
 }
 
+enum { HOT_MOST = 16 };
+
 static cls_status compile_monitor(compiler *c) {
     clsi_stepper *sp = c->sp;
     const cls_system *s = sp->s;
@@ -257,12 +259,13 @@ static cls_status compile_monitor(compiler *c) {
     cls_graph *g = s->g;
     cls_node received = cls_symbol(g, "received'");
     cls_node *sizes = open_terms(g, s->m), *betas = open_terms(g, s->m), *hot = open_terms(g, s->m);
-    int formulas =
-        f->kind != CLSI_FORM_THERMAL; /* there temperatures are states, which are finite */
+    /* temperatures that are states are finite; those of a field are not looked at, for its sums are long */
+    int hot_matters = f->kind != CLSI_FORM_THERMAL && s->m <= HOT_MOST;
+    double part = hot_matters ? 1.0 / (double)s->m : 0;
     for (size_t i = 0; i < s->m && sizes && betas && hot; i++) {
         sizes[i] = absolute(g, f->S[i]);
         betas[i] = cls_div(g, cls_constant(g, 1.0 / (double)s->m), f->T[i]);
-        hot[i] = formulas ? f->T[i] : cls_constant(g, 0);
+        hot[i] = cls_mul(g, cls_constant(g, part), f->T[i]);
     }
     cls_node size = close_terms(g, s->m, sizes), beta = close_terms(g, s->m, betas);
     if (s->has_entropy) size = size_of(g, f->entropy);

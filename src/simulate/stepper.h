@@ -49,7 +49,7 @@ enum {
     CLSI_MONITOR_ENTROPY,
     CLSI_MONITOR_SIZE, /* sum |S_i|, or of the terms of a total entropy: what round-off of the
                           entropy is measured by */
-    CLSI_MONITOR_HOT, /* sum of the temperatures that are formulas of the state: finite while all are */
+    CLSI_MONITOR_HOT, /* mean of the temperatures that are formulas of the state, if few: finite while all are */
     CLSI_MONITOR_INVARIANTS
 };
 
