@@ -302,6 +302,7 @@ HELP int LOOP(update_of)(size_t k, clsi_pack *p, double *u) {
             vector size = LOOP(longest)(k, p, l, d);
             last = LOOP(is_last)(size, load(p->before + l), p->sp->options.tolerance);
             off |= ~LOOP(finite)(size) & ~done;
+            if (p->sp->heat) off |= (size > 0.25 * load(p->before + l)) & ~(last | done);
             store(p->size + l, size); /* for judge, where an update was not the last */
         }
         for (size_t i = 0; i < k; i++) {

@@ -321,6 +321,21 @@ static cls_status compile_scale(compiler *c) {
     return status;
 }
 
+/* T and dT/dS of each unknown that is a rate of an entropy (newton_by_heat). */
+static cls_status compile_heat(compiler *c) {
+    const clsi_step *st = c->st;
+    const clsi_form *f = st->f;
+    size_t first = st->nz - st->m, n = 0;
+    if (f->kind == CLSI_FORM_THERMAL) return CLS_OK;
+    for (size_t j = 0; j < st->n_unknowns; j++) {
+        size_t of = st->of_state[j];
+        if (of < first || of >= st->nz) continue;
+        c->outputs[n++] = f->T[of - first];
+        c->outputs[n++] = cls_derivative(st->g, f->T[of - first], f->z[of]);
+    }
+    return n ? compile(c, c->sp->n_base, n, n, &c->sp->heat) : CLS_OK;
+}
+
 static cls_status compile_all(compiler *c) {
     clsi_stepper *sp = c->sp;
     clsi_step *st = c->st;
@@ -344,6 +359,7 @@ static cls_status compile_all(compiler *c) {
     memcpy(c->inputs + sp->n_base, st->unknown, sp->n_unknowns * sizeof(cls_node));
     memcpy(c->outputs, st->guess, sp->n_unknowns * sizeof(cls_node));
     status = compile(c, sp->n_base, sp->n_unknowns, sp->n_unknowns, &sp->guess);
+    if (status == CLS_OK && measured) status = compile_heat(c);
     if (status == CLS_OK) status = compile_residual(c);
     if (status == CLS_OK) status = compile_guard(c);
     if (status == CLS_OK) status = compile_next(c);
@@ -381,7 +397,7 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
     sp->n_base = sp->first_free + sp->n_free;
     sp->n_unknowns = k;
     sp->n_positive = st ? st->n_positive : 0;
-    size_t room = k + sp->nz + sp->s->m + sp->s->n_invariants + 8;
+    size_t room = 2 * k + sp->nz + sp->s->m + sp->s->n_invariants + 8;
     compiler c = {sp,
                   st,
                   symbols,
@@ -538,6 +554,7 @@ void clsi_stepper_free(clsi_stepper **stepper) {
     cls_program_free(&sp->guard);
     cls_program_free(&sp->monitor);
     cls_program_free(&sp->scale);
+    cls_program_free(&sp->heat);
     cls_program_free(&sp->paper);
     clsi_sparse_lu_free(&sp->lu);
     clsi_bath_free(&sp->bath);
