@@ -298,27 +298,43 @@ size_t clsi_law_lengths(const clsi_unknowns *us, size_t i, const clsi_points *p,
     return l.n_lengths;
 }
 
+/* Is the place told by its distances from the ends of its domain? */
+static int has_length(const list *l, const variable *v) {
+    int found = 0;
+    for (size_t k = 0; k < l->n_lengths; k++) found |= mentions(l->length[k], v->name);
+    return found;
+}
+
+static void add_first_of(const list *l, const variable *a, clsi_text *t) {
+    if (a->kind == CLSI_LAW_MOVING) clsi_text_printf(t, ";%s^2;", a->name);
+    if (a->kind == CLSI_LAW_HEAT) clsi_text_printf(t, ";%s*log(%s);", a->name, a->name);
+    if (a->kind == CLSI_LAW_ENTROPY)
+        clsi_text_printf(t, ";%s;%s^2;exp(%s);", a->name, a->name, a->name);
+    if (a->kind == CLSI_LAW_PLACE && !has_length(l, a))
+        clsi_text_printf(t, ";%s;%s^2;", a->name, a->name);
+    for (size_t k = 0; k < l->n_lengths && a->kind == CLSI_LAW_HEAT; k++)
+        clsi_text_printf(t, ";%s*log%s;", a->name, l->length[k]);
+}
+
 /* Where a search begins: is this term one of those without which an energy moves nothing and warms nothing? Masses,
- * heat capacities, forces that are constant or grow with the place or with temperature; of an energy of entropies what
- * gives them temperatures. */
+ * heat capacities, forces that are constant or grow with the place or with temperature; those of gases where a place is
+ * a length; of an energy of entropies what gives them temperatures. */
 static int is_first(const list *l, const char *term, size_t length) {
     char *text = clsi_strndup(term, length);
     clsi_text t = {0};
     int found = 0;
-    for (size_t i = 0; i < l->d; i++)
+    for (size_t i = 0; i < l->d; i++) {
+        const variable *a = &l->v[i];
+        int moving = a->kind == CLSI_LAW_MOVING, heat = a->kind == CLSI_LAW_HEAT;
+        add_first_of(l, a, &t);
         for (size_t j = 0; j < l->d; j++) {
-            const variable *a = &l->v[i], *b = &l->v[j];
-            int places = a->kind == CLSI_LAW_PLACE, moving = a->kind == CLSI_LAW_MOVING;
-            if (i == j && a->kind == CLSI_LAW_HEAT)
-                clsi_text_printf(&t, ";%s*log(%s);", a->name, a->name);
-            if (i == j && a->kind == CLSI_LAW_ENTROPY)
-                clsi_text_printf(&t, ";%s;%s^2;exp(%s);", a->name, a->name, a->name);
-            if (i == j && places) clsi_text_printf(&t, ";%s;%s^2;", a->name, a->name);
-            if (i == j && moving) clsi_text_printf(&t, ";%s^2;", a->name);
-            if (i != j && (moving ? b->kind == CLSI_LAW_MOVING : b->kind != CLSI_LAW_MOVING) &&
-                !(a->kind == CLSI_LAW_HEAT && b->kind == CLSI_LAW_HEAT))
-                clsi_text_printf(&t, ";%s*%s;", a->name, b->name);
+            const variable *b = &l->v[j];
+            if (i == j || moving != (b->kind == CLSI_LAW_MOVING)) continue;
+            if ((heat && b->kind == CLSI_LAW_HEAT) || has_length(l, a) || has_length(l, b))
+                continue;
+            clsi_text_printf(&t, ";%s*%s;", a->name, b->name);
         }
+    }
     for (const char *at = t.data; at && text && (at = strstr(at, text)) && !found; at++)
         found = at[-1] == ';' && at[length] == ';';
     clsi_text_clear(&t);

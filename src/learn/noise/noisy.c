@@ -340,12 +340,54 @@ static cls_status cost_of(clsi_noisy *k, double *cost) {
     return status;
 }
 
+/* Single moves and exchanges end where several terms would have to go at once. So the terms are chosen once more from
+ * none on, by what the fit there is says of the whole dictionary, as long as that costs less. */
+static cls_status choose_anew(clsi_noisy *k) {
+    enum { MOST = 3 };
+    clsi_noisy_kept before = {0};
+    double cost = INFINITY, other = 0;
+    size_t rows = k->recipe.window;
+    int changed;
+    cls_status status = cost_of(k, &cost);
+    for (size_t round = 0; round < MOST && status == CLS_OK && !clsi_noisy_is_over(k); round++) {
+        status = clsi_noisy_remember(k, &before);
+        if (status != CLS_OK) break;
+        memset(k->keep, 0, k->P);
+        for (size_t p = 0; p < k->P; p++) k->keep[p] = k->locked[p];
+        status = clsi_noisy_choose(k, 1, &changed);
+        if (status == CLS_OK && !memcmp(k->keep, before.keep, k->P)) round = MOST;
+        if (status == CLS_OK) status = clsi_noisy_take_terms(k);
+        if (status == CLS_OK) status = clsi_noisy_set_up(k);
+        if (status == CLS_OK) status = clsi_noisy_settle(k, rows);
+        if (status == CLS_OK) status = clsi_noisy_fit(k, rows, 1);
+        if (status == CLS_OK) status = cost_of(k, &other);
+        if (status == CLS_MEMORY || status == CLS_INTERRUPTED) break;
+        if (status == CLS_OK && other < cost) {
+            cost = other;
+            continue;
+        }
+        status = clsi_noisy_return(k, &before, rows, 1);
+        break;
+    }
+    clsi_noisy_forget(&before);
+    return status;
+}
+
+/* An energy with heat in it of which nothing is known: its polynomials are of many inputs at once, and temperatures,
+ * heat capacities and forces all come from them. */
+static int is_whole_energy(const clsi_noisy *k) {
+    const clsi_unknowns *us = k->w->unknowns ? k->w->unknowns : k->all;
+    for (size_t i = 0; i < us->n; i++)
+        if (us->list[i].kind == CLSI_PART_FORMULA) return us->s->m > 0;
+    return 0;
+}
+
 /* Polynomials end in nothing where a law is far from all of them (logarithms of four inputs): their first terms cannot
- * be simulated, or leave more than noise whatever is added. Then the terms of laws are begun with, not arrived at. What
- * explains longer windows stays, of equal ones what costs less. */
+ * be simulated, or leave more than noise whatever is added, or follow it with too many. Then the terms of laws are
+ * begun with, not arrived at. What explains longer windows stays, of equal ones what costs less. */
 static cls_status find_by_laws(clsi_noisy *k, cls_status found) {
     int there = found == CLS_OK, begun = 0, better = 1;
-    if (k->blind || (there && !is_lost(k) && !k->misfit) || (!there && found != CLS_NUMERIC) ||
+    if (k->blind || (there && !is_whole_energy(k)) || (!there && found != CLS_NUMERIC) ||
         clsi_noisy_is_over(k))
         return found;
     clsi_noisy before;
@@ -365,10 +407,12 @@ static cls_status find_by_laws(clsi_noisy *k, cls_status found) {
     k->implicit = 0;
     k->recipe.notes = (clsi_text){0};
     clsi_text_printf(&k->recipe.notes,
-                     "polynomials %s: begun again in the terms that laws are written in\n",
-                     there ? "leave more than noise" : "could not be simulated");
+                     "%s: begun in the terms that laws are written in\n",
+                     there ? "nothing of the energy is known"
+                           : "polynomials could not be simulated");
     status = start(k);
     if (status == CLS_OK) status = find_terms(k);
+    if (status == CLS_OK) status = choose_anew(k);
     if (status == CLS_OK && there) status = cost_of(k, &other);
     if (there)
         better = status == CLS_OK &&
