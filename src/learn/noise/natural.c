@@ -158,6 +158,7 @@ static void find_lengths(const cls_system *s, list *l) {
             const variable *v = &l->v[j];
             double low = s->coordinate[k].low, high = s->coordinate[k].high;
             if (strcmp(v->name, s->coordinate[k].name) != 0) continue;
+            /* from zero on it is the place itself */
             if (isfinite(low) && low != 0 && v->low > low && l->n_lengths < MOST_LENGTHS)
                 l->n_lengths += (size_t)write_length(l->length[l->n_lengths], "(%s %c %.15g)",
                                                      v->name, low < 0 ? '+' : '-', fabs(low));
