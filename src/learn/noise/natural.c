@@ -36,8 +36,8 @@ typedef struct list {
     variable v[MOST_VARIABLES];
     int still;                /* of places alone */
     double nearest, farthest; /* squared distances of two or three places from the origin */
-    size_t n_lengths;
-    char length[MOST_LENGTHS][LENGTH_TEXT]; /* of places from the ends of their domains */
+    size_t n_gaps, n_lengths; /* those between two places come first */
+    char length[MOST_LENGTHS][LENGTH_TEXT]; /* from the ends of domains, or between two places */
 } list;
 
 /* ---- the variables ---- */
@@ -150,9 +150,44 @@ static int write_length(char *to, const char *format, ...) {
     return n > 0 && n < LENGTH_TEXT;
 }
 
+static size_t state_of(const cls_system *s, const clsi_points *p, const char *name) {
+    size_t k = 0;
+    while (k < p->nz && strcmp(clsi_point_name(s, k), name) != 0) k++;
+    return k;
+}
+
+/* What is between two places: their sum or difference, where that is never near zero (parts of a line that keep their
+ * order, pistons that both leave the middle). */
+static void find_gaps(const cls_system *s, const clsi_points *p, list *l) {
+    static const double NEAR = 0.05;
+    static const struct {
+        double a, b;
+        const char *text;
+    } kinds[] = {{1, 1, "(%s + %s)"}, {1, -1, "(%s - %s)"}, {-1, 1, "(%s - %s)"}};
+    for (size_t i = 0; i < l->d && !s->ode; i++)
+        for (size_t j = i + 1; j < l->d; j++) {
+            size_t a = state_of(s, p, l->v[i].name), b = state_of(s, p, l->v[j].name);
+            if (l->v[i].kind != CLSI_LAW_PLACE || l->v[j].kind != CLSI_LAW_PLACE) continue;
+            for (size_t k = 0; k < 3 && a < p->nz && b < p->nz; k++) {
+                double low = INFINITY, high = -INFINITY;
+                for (size_t at = 0; at < p->n; at++) {
+                    double x = kinds[k].a * p->z[a * p->n + at] + kinds[k].b * p->z[b * p->n + at];
+                    low = fmin(low, x);
+                    high = fmax(high, x);
+                }
+                if (low > NEAR * high && l->n_lengths < MOST_LENGTHS)
+                    l->n_lengths += (size_t)write_length(l->length[l->n_lengths], kinds[k].text,
+                                                         l->v[k == 2 ? j : i].name,
+                                                         l->v[k == 2 ? i : j].name);
+            }
+        }
+}
+
 /* A coordinate `in (a, b)` is the length of what ends there: x - a and b - x are positive, and stand under logarithms
  * and roots where x itself does not. */
-static void find_lengths(const cls_system *s, list *l) {
+static void find_lengths(const cls_system *s, const clsi_points *p, list *l) {
+    find_gaps(s, p, l);
+    l->n_gaps = l->n_lengths;
     for (size_t j = 0; j < l->d; j++)
         for (size_t k = 0; k < s->nq && l->v[j].kind == CLSI_LAW_PLACE && !s->ode; k++) {
             const variable *v = &l->v[j];
@@ -279,7 +314,7 @@ static int begin_list(const clsi_unknowns *us, size_t i, const clsi_points *p, i
     l->still = still && u->kind == CLSI_PART_LET && clsi_is_energy(u);
     if (u->nonlinear || u->learned.exponential || u->learned.trunk > 0) return 0;
     if (!find_variables(us, u, p, l)) return 0;
-    if (clsi_is_energy(u)) find_lengths(us->system, l);
+    if (clsi_is_energy(u)) find_lengths(us->system, p, l);
     return 1;
 }
 
@@ -302,7 +337,7 @@ size_t clsi_law_lengths(const clsi_unknowns *us, size_t i, const clsi_points *p,
 /* Is the place told by its distances from the ends of its domain? */
 static int has_length(const list *l, const variable *v) {
     int found = 0;
-    for (size_t k = 0; k < l->n_lengths; k++) found |= mentions(l->length[k], v->name);
+    for (size_t k = l->n_gaps; k < l->n_lengths; k++) found |= mentions(l->length[k], v->name);
     return found;
 }
 
