@@ -176,9 +176,9 @@ static void find_gaps(const cls_system *s, const clsi_points *p, list *l) {
                     high = fmax(high, x);
                 }
                 if (low > NEAR * high && l->n_lengths < MOST_LENGTHS)
-                    l->n_lengths += (size_t)write_length(l->length[l->n_lengths], kinds[k].text,
-                                                         l->v[k == 2 ? j : i].name,
-                                                         l->v[k == 2 ? i : j].name);
+                    l->n_lengths +=
+                        (size_t)write_length(l->length[l->n_lengths], kinds[k].text,
+                                             l->v[k == 2 ? j : i].name, l->v[k == 2 ? i : j].name);
             }
         }
 }
@@ -198,8 +198,8 @@ static void find_lengths(const cls_system *s, const clsi_points *p, list *l) {
                 l->n_lengths += (size_t)write_length(l->length[l->n_lengths], "(%s %c %.15g)",
                                                      v->name, low < 0 ? '+' : '-', fabs(low));
             if (isfinite(high) && v->high < high && l->n_lengths < MOST_LENGTHS)
-                l->n_lengths += (size_t)write_length(l->length[l->n_lengths], "(%.15g - %s)", high,
-                                                     v->name);
+                l->n_lengths +=
+                    (size_t)write_length(l->length[l->n_lengths], "(%.15g - %s)", high, v->name);
         }
 }
 

@@ -406,8 +406,7 @@ static cls_status find_by_laws(clsi_noisy *k, cls_status found) {
     k->shortest = (clsi_noisy_kept){0};
     k->implicit = 0;
     k->recipe.notes = (clsi_text){0};
-    clsi_text_printf(&k->recipe.notes,
-                     "%s: begun in the terms that laws are written in\n",
+    clsi_text_printf(&k->recipe.notes, "%s: begun in the terms that laws are written in\n",
                      there ? "nothing of the energy is known"
                            : "polynomials could not be simulated");
     status = start(k);
@@ -415,8 +414,8 @@ static cls_status find_by_laws(clsi_noisy *k, cls_status found) {
     if (status == CLS_OK) status = choose_anew(k);
     if (status == CLS_OK && there) status = cost_of(k, &other);
     if (there)
-        better = status == CLS_OK &&
-                 (k->recipe.window != rows ? k->recipe.window > rows : other < cost);
+        better =
+            status == CLS_OK && (k->recipe.window != rows ? k->recipe.window > rows : other < cost);
     if (!better && status != CLS_MEMORY && status != CLS_INTERRUPTED) {
         clsi_noisy_swap(k, &before);
         status = clsi_noisy_return(k, &kept, rows, 1);

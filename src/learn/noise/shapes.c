@@ -268,7 +268,8 @@ cls_status clsi_shapes_create(const clsi_unknowns *us, const clsi_unknowns *name
     cls_scope scope = {l->d, (const char *const *)l->input, s->x};
     for (size_t k = 0; k < l->d && status == CLS_OK; k++) s->x[k] = cls_symbol(s->g, l->input[k]);
     if (status == CLS_OK) status = add_plain(s, &scope, l->field->spec, error);
-    if (status == CLS_OK) status = add_bases(s, &scope, n_variables, v, n_lengths, length, n, x, error);
+    if (status == CLS_OK)
+        status = add_bases(s, &scope, n_variables, v, n_lengths, length, n, x, error);
     if (status == CLS_OK) status = push_all(s, n_variables + n_lengths, error);
     if (status == CLS_OK)
         *out = s;
