@@ -440,7 +440,12 @@ static void roll_out(job *j) {
             w, clsi_learner_is_first(w)
                    ? clsi_rollout(p, (*j->out)->system, 1, &kept, clsi_learner_hurry, w)
                    : 0);
-    if (w->info->rollout == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
+    if (!isnan(w->info->rollout) && p->n_windows > p->n_training)
+        w->info->rollout_still = clsi_learner_tell_all(
+            w, clsi_learner_is_first(w) ? clsi_rollout_still(p, (*j->out)->system) : 0);
+    if (w->info->rollout == CLSI_ROLLOUT_NO_MEMORY ||
+        w->info->rollout_still == CLSI_ROLLOUT_NO_MEMORY)
+        w->no_memory = 1;
     if (w->info->rollout < 0) w->info->rollout = NAN; /* broken off */
     if (!j->way->recorded && !w->no_memory) split_steps(j, &kept);
     cls_simulator_free(&kept);
