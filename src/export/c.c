@@ -154,12 +154,13 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
         "typedef struct %s {\n"
         "    double state[%zu]; /* see %s_STATE_...; then what each sum still owes */\n"
         "    double t0, h;     /* time is t0 + steps h */\n    uint64_t steps;\n"
-        "    double defect, step_entropy, energy_scale, ahead, highest, largest_size, scale[%d];\n"
+        "    double defect, step_entropy, energy_scale, ahead, highest, largest_size, scale[%d],\n"
+        "        scale_start[%d];\n"
         "    double monitor_out[%zu], monitor_start[%zu], next_out[%zu], row_in[%zu];\n"
         "    double saved[%zu], history[%zu], input[%zu], parameter[%zu];\n"
         "    int history_length[%zu], single; /* the last step was one solve */\n"
         "    %s_newton newton;\n    %s_info info;\n} %s;\n\n",
-        e->prefix, 2 * e->n_state, e->upper, (int)CLSI_SCALES,
+        e->prefix, 2 * e->n_state, e->upper, (int)CLSI_SCALES, (int)CLSI_SCALES,
         CLSI_MONITOR_INVARIANTS + e->s->n_invariants, CLSI_MONITOR_INVARIANTS + e->s->n_invariants,
         2 * e->n_state, sp->nz + 2 + sp->nu + e->n_parameters,
         (size_t)(sp->options.max_halvings + 3) * 2 * e->n_state, stages * CLSI_HISTORY * one,

@@ -257,18 +257,18 @@ void clsi_append_host(clsi_text *out, const clsi_export *e) {
 #define NAME(name, sentence) clsi_text_append(out, "    CLSI_" #name ",\n");
     CLSI_TROUBLES(NAME)
 #undef NAME
-    clsi_text_printf(out,
-                     "    CLSI_TROUBLE_COUNT\n} clsi_trouble;\n\n"
-                     "enum {\n    CLSI_MONITOR_ENERGY = %d,\n    CLSI_MONITOR_BETA = %d,\n"
-                     "    CLSI_MONITOR_ENTROPY = %d,\n    CLSI_MONITOR_SIZE = %d,\n"
-                     "    CLSI_MONITOR_INVARIANTS = %d,\n    CLSI_SCALE_ENERGY = %d,\n"
-                     "    CLSI_SCALE_ENERGY_SLOPES = %d,\n    CLSI_SCALE_ENTROPY_SLOPES = %d,\n"
-                     "    CLSI_SCALE_COLD = %d,\n    CLSI_SCALE_POWER = %d,\n"
-                     "    CLSI_SCALES = %d\n};\n\n",
-                     CLSI_MONITOR_ENERGY, CLSI_MONITOR_BETA, CLSI_MONITOR_ENTROPY,
-                     CLSI_MONITOR_SIZE, CLSI_MONITOR_INVARIANTS, CLSI_SCALE_ENERGY,
-                     CLSI_SCALE_ENERGY_SLOPES, CLSI_SCALE_ENTROPY_SLOPES, CLSI_SCALE_COLD,
-                     CLSI_SCALE_POWER, CLSI_SCALES);
+    clsi_text_printf(
+        out,
+        "    CLSI_TROUBLE_COUNT\n} clsi_trouble;\n\n"
+        "enum {\n    CLSI_MONITOR_ENERGY = %d,\n    CLSI_MONITOR_BETA = %d,\n"
+        "    CLSI_MONITOR_ENTROPY = %d,\n    CLSI_MONITOR_SIZE = %d,\n    CLSI_MONITOR_HOT = %d,\n"
+        "    CLSI_MONITOR_INVARIANTS = %d,\n    CLSI_SCALE_ENERGY = %d,\n"
+        "    CLSI_SCALE_ENERGY_SLOPES = %d,\n    CLSI_SCALE_ENTROPY_SLOPES = %d,\n"
+        "    CLSI_SCALE_COLD = %d,\n    CLSI_SCALE_POWER = %d,\n"
+        "    CLSI_SCALES = %d\n};\n\n",
+        CLSI_MONITOR_ENERGY, CLSI_MONITOR_BETA, CLSI_MONITOR_ENTROPY, CLSI_MONITOR_SIZE,
+        CLSI_MONITOR_HOT, CLSI_MONITOR_INVARIANTS, CLSI_SCALE_ENERGY, CLSI_SCALE_ENERGY_SLOPES,
+        CLSI_SCALE_ENTROPY_SLOPES, CLSI_SCALE_COLD, CLSI_SCALE_POWER, CLSI_SCALES);
     append_sizes(out, e);
     append_tables(out, e);
     clsi_append_sparse(out, e);

@@ -424,7 +424,8 @@ TARGET static void LOOP(settle)(clsi_pack *p, int heats) {
         bits usual = (LOOP(size)((energy - before) - given) <= limit) & (fall <= 1e-15 * size) &
                      (scale > zero) & (LOOP(size)(missing) <= limit) &
                      (LOOP(size)(start - before) <= limit) & ~((had < zero) & (produced < zero)) &
-                     LOOP(finite)(produced);
+                     LOOP(finite)(produced) &
+                     LOOP(finite)(beta + load(p->monitor_out[CLSI_MONITOR_HOT] + l));
         bits real = (beta > zero) & (produced > 1e-14 * size);
         vector least = pick(real, -0.5 * produced / beta, zero),
                defect = LOOP(larger)(missing, least);

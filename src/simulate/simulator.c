@@ -263,7 +263,7 @@ int clsi_simulator_falls_unsolved(cls_simulator *sim) {
 }
 
 int clsi_simulator_has_lost(cls_simulator *sim) {
-    memset(sim->scale, 0, sizeof sim->scale);
+    memset(sim->scale, 0, sizeof sim->scale); /* of states between, which nobody sees */
     return step_has_lost(
         sim, fabs(sim->monitor_start[CLSI_MONITOR_ENERGY] - sim->monitor_out[CLSI_MONITOR_ENERGY]));
 }
@@ -280,6 +280,7 @@ static void watch_start(cls_simulator *sim) {
     clsi_alternation_start(sim);
     CLSI_RUN_MONITOR(sim, sim->monitor_start);
     CLSI_RUN_SCALE(sim, sim->scale);
+    step_copy(CLSI_SCALES, sim->scale, sim->scale_start);
     sim->energy_scale = sim->scale[CLSI_SCALE_ENERGY];
     sim->highest = sim->monitor_start[CLSI_MONITOR_ENTROPY];
     sim->largest_size = sim->monitor_start[CLSI_MONITOR_SIZE];

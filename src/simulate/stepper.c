@@ -250,16 +250,22 @@ static cls_node coldness(const cls_system *s) {
     return count ? cls_div(g, sum, cls_constant(g, (double)count)) : sum;
 }
 
+enum { HOT_MOST = 16 };
+
 static cls_status compile_monitor(compiler *c) {
     clsi_stepper *sp = c->sp;
     const cls_system *s = sp->s;
     const clsi_form *f = s->form;
     cls_graph *g = s->g;
     cls_node received = cls_symbol(g, "received'");
-    cls_node *sizes = open_terms(g, s->m), *betas = open_terms(g, s->m);
-    for (size_t i = 0; i < s->m && sizes && betas; i++) {
+    cls_node *sizes = open_terms(g, s->m), *betas = open_terms(g, s->m), *hot = open_terms(g, s->m);
+    /* temperatures that are states are finite; those of a field are not looked at, for its sums are long */
+    int hot_matters = f->kind != CLSI_FORM_THERMAL && s->m <= HOT_MOST;
+    double part = hot_matters ? 1.0 / (double)s->m : 0;
+    for (size_t i = 0; i < s->m && sizes && betas && hot; i++) {
         sizes[i] = absolute(g, f->S[i]);
         betas[i] = cls_div(g, cls_constant(g, 1.0 / (double)s->m), f->T[i]);
+        hot[i] = cls_mul(g, cls_constant(g, part), f->T[i]);
     }
     cls_node size = close_terms(g, s->m, sizes), beta = close_terms(g, s->m, betas);
     if (s->has_entropy) size = size_of(g, f->entropy);
@@ -270,6 +276,7 @@ static cls_status compile_monitor(compiler *c) {
     c->outputs[CLSI_MONITOR_BETA] = beta;
     c->outputs[CLSI_MONITOR_ENTROPY] = f->entropy;
     c->outputs[CLSI_MONITOR_SIZE] = size;
+    c->outputs[CLSI_MONITOR_HOT] = close_terms(g, s->m, hot);
     clsi_place at = {f->q, f->v, f->p, f->S, f->T, s->t};
     for (size_t i = 0; i < s->n_invariants; i++) {
         cls_status status = clsi_place_at(s, &at, 1, &s->bound.invariants[i].node,

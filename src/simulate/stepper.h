@@ -51,6 +51,7 @@ enum {
     CLSI_MONITOR_ENTROPY,
     CLSI_MONITOR_SIZE, /* sum |S_i|, or of the terms of a total entropy: what round-off of the
                           entropy is measured by */
+    CLSI_MONITOR_HOT, /* mean of the temperatures that are formulas of the state, if few: finite while all are */
     CLSI_MONITOR_INVARIANTS
 };
 
@@ -94,7 +95,7 @@ enum {
                "exceeds the energy itself")                                                        \
     X(INACCURATE, "the accuracy asked for needs steps below round-off") /* adaptive.c */           \
     X(FALLING, "the entropy falls over every step down to round-off")                              \
-    X(COLD, "a temperature became zero")                                                           \
+    X(COLD, "a temperature became zero or infinite")                                               \
     X(DRIVEN, "a friction with thermal noise drives instead of slowing down, or a mass is not "    \
               "positive")                                                                          \
     X(LOST, "the step cannot be solved well enough to keep the energy")                            \
