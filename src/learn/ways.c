@@ -107,6 +107,7 @@ static cls_status check_anchors(const clsi_learner *w, const cls_system *system)
 static cls_status check_lagrangian(const clsi_learner *w, const cls_system *system, int positions) {
     if (system->formalism != CLS_LAGRANGIAN || positions || clsi_is_loss(w, "residual"))
         return CLS_OK;
+    if (clsi_is_loss(w, "multiple-shooting") && clsi_noisy_moves(w)) return CLS_OK;
     return clsi_fail(
         w->error, CLS_USAGE,
         "the loss %s is for thermal lagrangians and hamiltonians: %s, or take the loss "
