@@ -275,7 +275,6 @@ def _words(names):
     return tuple(w.strip() for w in names.split(",")) if isinstance(names, str) else tuple(names)
 
 
-@describe("learn", "identify")
 def _made_otherwise(system, data, learned):
     """Parameters that the data were made with by their note `set`, where the system has other values and they were not learned."""
     out = {}
@@ -287,6 +286,7 @@ def _made_otherwise(system, data, learned):
     return out
 
 
+@describe("learn", "identify")
 def learn(system, data, unknown=None, *, test=-1.0, horizon=(), missing="refuse", require_better=False, start_from=None, progress=None, **options):
     """Learns parts of a system from trajectories; the model keeps the laws whatever was learned.
 
