@@ -80,7 +80,7 @@ static void carve_all(cls_simulator *sim, double *at) {
     size_t n_monitor = CLSI_MONITOR_INVARIANTS + sp->s->n_invariants;
     sim->state = carve(&at, sim->n_kept);
     sim->saved = carve(&at, (size_t)(sp->options.max_halvings + 3) * sim->n_kept);
-    sim->history = carve(&at, substeps(sp) * CLSI_HISTORY * k);
+    sim->history = carve(&at, substeps(sp) * (size_t)clsi_history_length(sp) * k);
     sim->row_in = carve(&at, row_inputs(sp));
     sim->monitor_out = carve(&at, n_monitor);
     sim->monitor_start = carve(&at, n_monitor);
@@ -130,7 +130,7 @@ static size_t block_size(const cls_simulator *sim) {
                           ? (substeps(sp) + 1) * sim->n_kept + sp->nz + substeps(sp) * (k + 1)
                           : 0;
     return sim->n_kept * (size_t)(sp->options.max_halvings + 5) + adaptive + 4 * sp->nz +
-           substeps(sp) * CLSI_HISTORY * k + row_inputs(sp) + 2 * n_monitor + sp->n_base + k +
+           substeps(sp) * (size_t)clsi_history_length(sp) * k + row_inputs(sp) + 2 * n_monitor + sp->n_base + k +
            2 * out + sp->n_jacobian + 5 * k + sp->n_guarded + sp->work_size +
            cls_program_work_size(clsi_system_row_program(sp->s));
 }

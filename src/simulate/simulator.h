@@ -5,7 +5,8 @@
 #include "simulate/stepper.h"
 
 enum { CLSI_FEW = 16 };    /* unknowns; more are in wide loops (host.h) and rings */
-enum { CLSI_HISTORY = 6 }; /* solutions kept for the predictor: five to extrapolate, one to check */
+/* solutions kept for the predictor: five to extrapolate, one to check; of many unknowns seven and one */
+enum { CLSI_HISTORY = 6, CLSI_LONG_HISTORY = 8 };
 
 /* What an adaptive scheme remembers between its internal steps (adaptive.c). */
 typedef struct clsi_adaptive {
@@ -50,7 +51,7 @@ struct cls_simulator {
     double *block;       /* everything below is carved from here */
     double *state;       /* (n_kept) */
     double *saved;       /* (max_halvings + 3, n_kept) states to return to */
-    double *history;     /* (substeps, CLSI_HISTORY, unknowns), rings */
+    double *history;     /* (substeps, clsi_history_length, unknowns), rings */
     int *history_length; /* (substeps) */
     int *history_newest; /* (substeps) where the newest is; older ones follow */
     double *row_in, *monitor_out, *monitor_start, *next_out;
@@ -62,18 +63,23 @@ struct cls_simulator {
     cls_invariant_info *invariants;
 };
 
+/* Where the elimination is sparse. */
+static inline int clsi_history_length(const clsi_stepper *sp) {
+    return sp->lu ? CLSI_LONG_HISTORY : CLSI_HISTORY;
+}
+
 /* The solution of a sub-step `age` steps ago. */
 static inline double *clsi_history_at(const cls_simulator *sim, int sub, int age) {
-    int at = sim->history_newest[sub] + age;
-    if (at >= CLSI_HISTORY) at -= CLSI_HISTORY;
-    return sim->history + ((size_t)sub * CLSI_HISTORY + (size_t)at) * sim->stepper->n_unknowns;
+    int at = sim->history_newest[sub] + age, length = clsi_history_length(sim->stepper);
+    if (at >= length) at -= length;
+    return sim->history + (size_t)(sub * length + at) * sim->stepper->n_unknowns;
 }
 
 /* All are a step older, and the newest is to be written; the numbers that have to be moved for it. */
 static inline int clsi_history_age(cls_simulator *sim, int sub, int k) {
     int *newest = &sim->history_newest[sub];
     if (k <= CLSI_FEW) return CLSI_HISTORY * k;
-    *newest = *newest ? *newest - 1 : CLSI_HISTORY - 1;
+    *newest = (*newest ? *newest : clsi_history_length(sim->stepper)) - 1;
     return 0;
 }
 
