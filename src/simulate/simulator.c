@@ -87,7 +87,7 @@ static void carve_all(cls_simulator *sim, double *at) {
     sim->next_out = carve(&at, sim->n_kept);
     double **of_path[] = {&sim->alternation.before, &sim->alternation.change,
                           &sim->alternation.largest, &sim->alternation.turns};
-    for (int i = 0; i < 4; i++) *of_path[i] = carve(&at, sp->nz);
+    for (int i = 0; i < 4; i++) *of_path[i] = carve(&at, clsi_alternation_width(sp->nz));
     if (sp->scheme->estimate) {
         sim->adaptive.states = carve(&at, (substeps(sp) + 1) * sim->n_kept);
         sim->adaptive.largest = carve(&at, sp->nz);
@@ -120,6 +120,9 @@ static void carve_all(cls_simulator *sim, double *at) {
         *programs[i].work = carve(&at, cls_program_work_size(programs[i].program));
         cls_program_prepare(programs[i].program, *programs[i].work);
     }
+    /* many numbers stand where the residual reads them */
+    if (sp->lu && !sp->residual->n_parameters)
+        nw->in = clsi_program_inputs(sp->residual, nw->work_residual);
 }
 
 static size_t block_size(const cls_simulator *sim) {
@@ -129,7 +132,8 @@ static size_t block_size(const cls_simulator *sim) {
     size_t adaptive = sp->scheme->estimate
                           ? (substeps(sp) + 1) * sim->n_kept + sp->nz + substeps(sp) * (k + 1)
                           : 0;
-    return sim->n_kept * (size_t)(sp->options.max_halvings + 5) + adaptive + 4 * sp->nz +
+    return sim->n_kept * (size_t)(sp->options.max_halvings + 5) + adaptive +
+           4 * clsi_alternation_width(sp->nz) +
            substeps(sp) * (size_t)clsi_history_length(sp) * k + row_inputs(sp) + 2 * n_monitor + sp->n_base + k +
            2 * out + sp->n_jacobian + 5 * k + sp->n_guarded + sp->work_size +
            cls_program_work_size(clsi_system_row_program(sp->s));
@@ -149,6 +153,7 @@ static cls_status allocate(cls_simulator *sim, cls_error *error) {
     sim->newton.pivot = clsi_calloc(sp->n_unknowns, sizeof *sim->newton.pivot);
     if (!sim->block || !sim->history_length || !sim->invariants || !sim->newton.pivot)
         return clsi_no_memory(error);
+    clsi_expect_use(sim->block, block_size(sim) * sizeof(double));
     sim->history_newest = sim->history_length + substeps(sp);
     carve_all(sim, sim->block);
     for (size_t i = 0; i < n_invariants; i++)

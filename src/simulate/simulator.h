@@ -24,9 +24,12 @@ typedef struct clsi_adaptive {
     int lets_fall;         /* the system's own friction takes entropy away */
 } clsi_adaptive;
 
-/* What a path that goes to and fro is known by (alternate.c), for each component of the state. */
+/* What a path that goes to and fro is known by (alternate.c), for each component of the state that is
+ * watched. */
 typedef struct clsi_alternation {
-    double *before, *change, *largest, *turns; /* (nz): the last value and change, turns on end */
+    double *before, *change, *largest, *turns; /* the last value and change, turns on end */
+    size_t first;                              /* of those that are watched ... */
+    int steps;                                 /* ... for so many steps */
 } clsi_alternation;
 
 struct cls_simulator {
@@ -116,6 +119,7 @@ void clsi_noise_room_free(struct clsi_noise_room **room);
 void clsi_langevin_start(cls_simulator *sim);
 clsi_trouble clsi_langevin_step(cls_simulator *sim);
 
+size_t clsi_alternation_width(size_t nz); /* components that are watched at a time */
 void clsi_alternation_start(cls_simulator *sim);
 int clsi_alternation_watch(cls_simulator *sim); /* after each step: whether one does */
 void clsi_alternation_tell(cls_simulator *sim); /* and then which, to info */
