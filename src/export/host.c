@@ -49,6 +49,8 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
                           "#define CLSI_SMOOTH step_is_smooth\n"
                           "#define CLSI_AGE(k) CLSI_HISTORY * k\n"
                           "#define CLSI_HISTORY_OF(sim) CLSI_HISTORY\n"
+                          "#define CLSI_TAKES_MANY(sim) 0\n"
+                          "#define CLSI_TAKE_MANY(sim) 1\n"
                           "#define CLSI_PREDICT_MANY(length, a, u) \\\n"
                           "    step_predict_many(&sim->newton, length, a, u)\n"
                           "#define CLSI_PAST(i) sim->history + (sub * CLSI_HISTORY + i) * k\n");

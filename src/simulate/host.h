@@ -49,6 +49,11 @@ int clsi_wide_finite(size_t n, const double *x);
 void clsi_wide_least(const clsi_stepper *sp, const double *in, double *least);
 int clsi_wide_smooth(size_t n, const double *a, const double *b, const double *c, const double *d,
                      const double *e, const double *f);
+/* step_add and the state from it, without a way over memory for each: nonzero, or not finite. */
+int clsi_wide_take(size_t n, double *state, double *next);
+#define CLSI_TAKES_MANY(sim)                                                                       \
+    ((sim)->stepper->lu && CLSI_BOOKS(sim) && !CLSI_GUARDED(&(sim)->newton))
+#define CLSI_TAKE_MANY(sim) clsi_wide_take((sim)->n_state, (sim)->state, (sim)->next_out)
 void clsi_wide_predict(const cls_simulator *sim, int sub, int length, double *u);
 #define CLSI_PREDICT_MANY(length, a, u) clsi_wide_predict(sim, sub, length, u)
 #define CLSI_LEAST(nw)                                                                             \

@@ -133,10 +133,9 @@ static size_t block_size(const cls_simulator *sim) {
                           ? (substeps(sp) + 1) * sim->n_kept + sp->nz + substeps(sp) * (k + 1)
                           : 0;
     return sim->n_kept * (size_t)(sp->options.max_halvings + 5) + adaptive +
-           4 * clsi_alternation_width(sp->nz) +
-           substeps(sp) * (size_t)clsi_history_length(sp) * k + row_inputs(sp) + 2 * n_monitor + sp->n_base + k +
-           2 * out + sp->n_jacobian + 5 * k + sp->n_guarded + sp->work_size +
-           cls_program_work_size(clsi_system_row_program(sp->s));
+           4 * clsi_alternation_width(sp->nz) + substeps(sp) * (size_t)clsi_history_length(sp) * k +
+           row_inputs(sp) + 2 * n_monitor + sp->n_base + k + 2 * out + sp->n_jacobian + 5 * k +
+           sp->n_guarded + sp->work_size + cls_program_work_size(clsi_system_row_program(sp->s));
 }
 
 static cls_status allocate(cls_simulator *sim, cls_error *error) {

@@ -4,7 +4,7 @@
 
 #include "simulate/stepper.h"
 
-enum { CLSI_FEW = 16 };    /* unknowns; more are in wide loops (host.h) and rings */
+enum { CLSI_FEW = 16 }; /* unknowns; more are in wide loops (host.h) and rings */
 /* solutions kept for the predictor: five to extrapolate, one to check; of many unknowns seven and one */
 enum { CLSI_HISTORY = 6, CLSI_LONG_HISTORY = 8 };
 

@@ -104,6 +104,31 @@ int clsi_wide_smooth(size_t n, const double *a, const double *b, const double *c
     return 1;
 }
 
+/* ---- the end of a step, as step_add ---- */
+
+CLONES
+static int sums_are_finite(size_t n, const double *state, const double *owed, const double *next) {
+    int wrong = 0;
+    for (size_t i = 0; i < n; i++) wrong |= !(fabs(state[i] + (next[i] + owed[i])) <= DBL_MAX);
+    return !wrong;
+}
+
+CLONES
+static void add(size_t n, double *restrict state, double *restrict owed,
+                const double *restrict next) {
+    for (size_t i = 0; i < n; i++) {
+        double d = next[i] + owed[i], sum = state[i] + d, taken = sum - state[i];
+        owed[i] = (state[i] - (sum - taken)) + (d - taken);
+        state[i] = sum;
+    }
+}
+
+int clsi_wide_take(size_t n, double *state, double *next) {
+    if (!sums_are_finite(n, state, state + n, next)) return 0;
+    add(n, state, state + n, next);
+    return 1;
+}
+
 /* ---- prediction, as step_predict_many ---- */
 
 typedef struct solutions {
@@ -140,7 +165,7 @@ INLINE uint64_t larger(uint64_t largest, double off, double scale) {
 CLONES
 static judged judge_all(size_t n, const double *restrict scale, solutions s, double *restrict u) {
     const double *const *p = s.at, *a = p[0], *b = p[1], *c = p[2], *d = p[3], *e = p[4], *f = p[5],
-                               *g = p[6], *h = p[7];
+                        *g = p[6], *h = p[7];
     judged j = {{0}};
     for (size_t i = 0; i < n; i++) {
         j.error[0] = larger(j.error[0], a[i] - three(b, c, d, i), scale[i]);
@@ -166,7 +191,7 @@ static judged judge_two(size_t n, const double *restrict scale, solutions s) {
 CLONES
 static void predict(size_t first, size_t n, int points, solutions s, double *restrict u) {
     const double *const *p = s.at, *a = p[0], *b = p[1], *c = p[2], *d = p[3], *e = p[4], *f = p[5],
-                               *g = p[6];
+                        *g = p[6];
     if (points == 7)
         for (size_t i = first; i < n; i++) u[i] = seven(a, b, c, d, e, f, g, i);
     else if (points == 5)
