@@ -69,6 +69,8 @@ char *cli_command_line(const cli_arguments *a);
 
 /* Options by name. The name must be in the table (a misspelt one aborts: it is our mistake). */
 const char *cli_value(const cli_arguments *a, const char *name); /* NULL when not given */
+/* NULL also where the command has no such option, and for a NULL. */
+const char *cli_value_if_any(const cli_arguments *a, const char *name);
 int cli_given(const cli_arguments *a, const char *name);
 /* *out keeps its value when the option is not given. Numbers may be constant expressions (1/128);
  * trailing text, nan and inf are refused. */
@@ -219,6 +221,11 @@ cls_status cli_motion_load(const char *system, const char *set, const char *star
 /* The same in two parts: the system alone, then the start. */
 cls_status cli_motion_open(const char *system, const char *set, cli_motion *out, cls_error *error);
 cls_status cli_motion_begin(cli_motion *m, const char *start, const char *from, cls_error *error);
+/* The system alone beside files (settings.c): without --set it has the parameters of their notes `# set:`, but for those that are unknown,
+ * and says so. CLS_USAGE where files of the system disagree. */
+cls_status cli_motion_open_beside(const cli_arguments *a, const char *system, size_t n,
+                                  const char *const *files, size_t n_unknown,
+                                  const char *const *unknown, cli_motion *out, cls_error *error);
 /* The start in a row of a file: `row` is first, last or a number from 1 on; NULL: the last of a file
  * that clausius wrote, the first of any other. *taken: its number. What the file lacks is completed:
  * heat from the system's start, velocities from neighbouring positions. */

@@ -206,12 +206,13 @@ static cls_status make_all(const cli_arguments *a, size_t n, const char *const *
     size_t first = n; /* the first file: what systems follow */
     const cls_system *system = NULL;
     cls_status status = CLS_OK;
+    for (size_t i = n; i-- > 0;)
+        if (!cli_is_system(words[i])) first = i;
     for (size_t i = n; !status && i-- > 0;)
         if (cli_is_system(words[i])) {
-            status = cli_motion_open(words[i], NULL, &motions[i], error);
+            status = cli_motion_open_beside(a, words[i], first < n, words + first, 0, NULL,
+                                            &motions[i], error);
             system = motions[i].system;
-        } else {
-            first = i;
         }
     for (size_t i = 0; !status && i < n; i++)
         if (!motions[i].system) status = cli_read_table(a, words[i], system, &out[i], error);

@@ -137,6 +137,23 @@ static cls_status open_results(learning *l, cls_error *error) {
     return status;
 }
 
+/* The files, then that of --test. */
+static const char *data_path(const learning *l, size_t i) {
+    return i + 1 < l->a->n_words ? l->a->words[i + 1] : cli_value(l->a, "test");
+}
+
+/* With the parameters that the data were made with, where their notes say them. */
+static cls_status open_system(learning *l, cls_error *error) {
+    size_t n = l->a->n_words - 1 + l->options.n_test;
+    const char **files = calloc(n + 1, sizeof *files);
+    if (!files) return cli_no_memory(error);
+    for (size_t i = 0; i < n; i++) files[i] = data_path(l, i);
+    cls_status status = cli_motion_open_beside(l->a, l->a->words[0], n, files, l->options.n_unknown,
+                                               l->options.unknown, &l->motion, error);
+    free(files);
+    return status;
+}
+
 static cls_status prepare(learning *l, cls_error *error) {
     const cli_arguments *a = l->a;
     if (cls_model_is_path(a->words[0]))
@@ -157,7 +174,7 @@ static cls_status prepare(learning *l, cls_error *error) {
     if (!status) status = read_unknown(l, error);
     if (!status) status = read_test(l, error);
     if (!status) status = read_from(l, error);
-    if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &l->motion, error);
+    if (!status) status = open_system(l, error);
     if (!status)
         status = cls_learn_names(l->motion.system, l->options.n_unknown, l->options.unknown, error);
     if (!status) status = name_results(l, error);
@@ -166,11 +183,6 @@ static cls_status prepare(learning *l, cls_error *error) {
 }
 
 /* ---- data ---- */
-
-/* The files, then that of --test. */
-static const char *data_path(const learning *l, size_t i) {
-    return i + 1 < l->a->n_words ? l->a->words[i + 1] : cli_value(l->a, "test");
-}
 
 /* Files beyond this together are read in blocks: some hundred thousand rows of a few columns. Numbers are
  * shorter in files of arrays than in text. Of systems with more states than WIDE a few hundred rows are that long, and
@@ -290,6 +302,8 @@ static cls_status print_json(const learning *l, cls_error *error) {
                   i->optimizer, "model", l->model, "rank", (json_int_t)i->rank, "condition",
                   cli_json_real(i->condition), "nullity", (json_int_t)i->nullity, "normalised",
                   i->normalised, "isothermal", i->isothermal, "rollout", cli_json_real(i->rollout));
+    if (o && isfinite(i->rollout_still))
+        json_object_set_new(o, "rollout_still", cli_json_real(i->rollout_still));
     if (o && *i->notes) json_object_set_new(o, "notes", json_string(i->notes));
     if (o && i->windows)
         json_object_set_new(
@@ -343,6 +357,15 @@ static void print_rollout(const cls_learn_info *i) {
     else
         fprintf(stderr, "  rollout     FAILS: the model cannot be simulated along the validation "
                         "data; more data, another field, or anchors may help\n");
+}
+
+/* Where no rows were kept back to be predicted, rollouts are the test: a trivial model must lose it. */
+static void print_still(const cls_learn_info *i) {
+    double off = i->rollout_parts ? i->rollout_fine : i->rollout;
+    if (off >= i->rollout_still)
+        fprintf(stderr,
+                "  verdict     BAD: a motion that stays where it begins is off by %.3g only\n",
+                i->rollout_still);
 }
 
 /* Which optimiser, why, and why it ended. */
@@ -442,7 +465,7 @@ static void print_summary(const learning *l) {
         print_rank(i);
     for (const char *at = i->notes; *at; at += strcspn(at, "\n") + 1)
         fprintf(stderr, "  note        %.*s\n", (int)strcspn(at, "\n"), at);
-    if (!isnan(i->rollout)) print_rollout(i);
+    if (!isnan(i->rollout)) print_rollout(i), print_still(i);
     if (i->report) cli_report_print(i->report);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");
@@ -615,7 +638,8 @@ static const cli_option options[] = {
     {"unknown", 0, "NAMES",
      "the parts to learn, \"G, F1\" (show --parts lists them); else those of the file"},
     {"output", 'o', "MODEL", "the model, .safetensors; else SYSTEM.safetensors"},
-    {"set", 0, "LIST", "parameter values of what is known, \"m=2\""},
+    {"set", 0, "LIST",
+     "parameter values of what is known, \"m=2\"; without it those of the data's `# set:` notes"},
     CLI_DATA_OPTIONS("columns"),
     {"test", 0, "SHARE",
      "recordings: rows kept back to be predicted, at the end of each trajectory or whole ones, or "

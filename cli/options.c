@@ -276,6 +276,12 @@ const char *cli_value(const cli_arguments *a, const char *name) {
     return a->values[index_of(a, name)];
 }
 
+const char *cli_value_if_any(const cli_arguments *a, const char *name) {
+    for (const cli_option *o = a ? a->command->options : NULL; o && o->name; o++)
+        if (!strcmp(o->name, name)) return cli_value(a, name);
+    return NULL;
+}
+
 int cli_given(const cli_arguments *a, const char *name) {
     return cli_value(a, name) != NULL;
 }

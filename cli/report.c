@@ -9,10 +9,11 @@ enum { max_subjects = 6, max_data = 64 };
 
 typedef struct work {
     size_t n, n_data;
+    char **files; /* of --data, n_files; n_data of them were read */
+    size_t n_files;
     cls_report_subject subjects[max_subjects];
     cli_motion motions[max_subjects];
     cls_table *trajectories[max_subjects], *data[max_data];
-    const char *names[max_data];
 } work;
 
 static int is_system(const char *word) {
@@ -44,7 +45,9 @@ static cls_status open_subject(const cli_arguments *a, work *w, const char *word
     cls_status status;
     s->name = word;
     if (is_system(word)) {
-        status = cli_motion_load(word, cli_value(a, "set"), cli_value(a, "start"), NULL, m, error);
+        status = cli_motion_open_beside(a, word, w->n_files, (const char *const *)w->files, 0, NULL,
+                                        m, error);
+        if (!status) status = cli_motion_begin(m, cli_value(a, "start"), NULL, error);
         if (!status) s->system = m->system, s->model = m->model, s->start = m->state;
     } else {
         status = open_trajectory(a, word, m, &w->trajectories[w->n], s, error);
@@ -53,21 +56,19 @@ static cls_status open_subject(const cli_arguments *a, work *w, const char *word
     return status;
 }
 
-static cls_status open_data(const cli_arguments *a, work *w, cls_error *error) {
-    char **files = NULL;
-    size_t n = 0;
+static cls_status name_data(const cli_arguments *a, work *w, cls_error *error) {
     if (!cli_given(a, "data")) return CLS_OK;
-    cls_status status = cli_words("--data", cli_value(a, "data"), &n, &files, error);
-    if (!status && n > max_data)
+    cls_status status = cli_words("--data", cli_value(a, "data"), &w->n_files, &w->files, error);
+    if (!status && w->n_files > max_data)
         status = cli_fail(error, CLS_USAGE, "--data takes at most %d files", max_data);
-    for (size_t i = 0; i < n && !status; i++) {
-        status =
-            cli_read_table(a, files[i], w->n ? w->motions[0].system : NULL, &w->data[i], error);
-        w->names[i] = files[i];
-        w->n_data = i + 1;
-    }
-    if (status) free(files), w->n_data = w->n_data ? w->n_data : 0;
-    /* on success the names stay in use until the program ends the command */
+    return status;
+}
+
+static cls_status open_data(const cli_arguments *a, work *w, cls_error *error) {
+    cls_status status = CLS_OK;
+    for (; w->n_data < w->n_files && !status; w->n_data++)
+        status = cli_read_table(a, w->files[w->n_data], w->n ? w->motions[0].system : NULL,
+                                &w->data[w->n_data], error);
     return status;
 }
 
@@ -95,16 +96,17 @@ static cls_status write_page(const cli_arguments *a, const work *w, const cls_ta
     o.command = log ? cls_table_note(log, "command") : command;
     o.seconds = log ? seconds_of(log) : 0;
     const cls_table *const *data = (const cls_table *const *)w->data;
+    const char *const *names = (const char *const *)w->files;
     o.title = cli_value(a, "title");
     if (cli_given(a, "json")) {
         char *json;
         cls_status status =
-            cls_report_json(w->n, w->subjects, w->n_data, data, w->names, &o, &json, error);
+            cls_report_json(w->n, w->subjects, w->n_data, data, names, &o, &json, error);
         if (!status) puts(json);
         cls_text_free(&json);
         if (status || !cli_value(a, "output")) return status;
     }
-    cls_status status = cls_report_write(w->n, w->subjects, w->n_data, data, w->names, &o,
+    cls_status status = cls_report_write(w->n, w->subjects, w->n_data, data, names, &o,
                                          cli_value(a, "output"), error);
     if (!status && !cli_given(a, "json")) fprintf(stderr, "written %s\n", cli_value(a, "output"));
     return status;
@@ -121,10 +123,11 @@ static char *command_of(const cli_arguments *a) {
 
 static cls_status run(const cli_arguments *a, cls_error *error) {
     work w = {0};
-    cls_status status = CLS_OK;
+    cls_status status;
     if (!cli_value(a, "output") && !cli_given(a, "json"))
         return cli_fail(error, CLS_USAGE, "say where the page goes: -o OUT.html");
     cli_catch_signals();
+    status = name_data(a, &w, error);
     for (size_t i = 0; i < a->n_words && !status; i++)
         status = open_subject(a, &w, a->words[i], error);
     if (!status) status = open_data(a, &w, error);
@@ -140,6 +143,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     for (size_t i = 0; i < w.n; i++)
         cls_table_free(&w.trajectories[i]), cli_motion_free(&w.motions[i]);
     for (size_t i = 0; i < w.n_data; i++) cls_table_free(&w.data[i]);
+    free(w.files);
     return status;
 }
 

@@ -126,7 +126,10 @@ static cls_status read_job(const cli_arguments *a, cli_job *job, cls_error *erro
     cls_status status = cli_table(a, cls_simulate_option_table, &job->options, error);
     if (!status) status = check_flags(job, error);
     if (!job->output && !job->json) job->output = "-";
-    if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &job->motion, error);
+    const char *from = cli_value(a, "from");
+    if (!status)
+        status = cli_motion_open_beside(a, a->words[0], from ? 1 : 0, &from, 0, NULL, &job->motion,
+                                        error);
     job->motion.reading = a;
     if (!status && cli_given(a, "seed") && !cli_given(a, "samples") &&
         !cls_system_is_noisy(job->motion.system))

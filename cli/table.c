@@ -4,13 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NULL also where the command has no such option. */
-static const char *value_of(const cli_arguments *a, const char *name) {
-    for (const cli_option *o = a->command->options; o->name; o++)
-        if (!strcmp(o->name, name)) return cli_value(a, name);
-    return NULL;
-}
-
 static int is_stopped(void *context) {
     (void)context;
     return cli_interrupted();
@@ -51,7 +44,7 @@ cls_status cli_read_table(const cli_arguments *a, const char *path, const cls_sy
     *out = NULL;
     cls_status status = cli_read_options(a, s, &options, error);
     if (!status) status = cls_table_read_with(path, &options, out, error);
-    int quiet = a && (value_of(a, "json") || value_of(a, "quiet"));
+    int quiet = cli_value_if_any(a, "json") || cli_value_if_any(a, "quiet");
     for (size_t i = 0; !status && !quiet && i < cls_table_remark_count(*out); i++)
         cli_notice("%s: %s", path, cls_table_remark(*out, i));
     return status;

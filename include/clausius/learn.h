@@ -185,6 +185,8 @@ typedef struct cls_learn_info {
      * the error of steps as long as the data are apart, not of the model; 0 parts: it is not */
     double rollout_fine;
     size_t rollout_parts;
+    /* what motions that stay where they begin are off by: a model whose rollout is not below it is bad; NAN: not made */
+    double rollout_still;
     size_t restart; /* iterative: the one that was kept */
     /* iterative: how the last restart ended: "converged", "iterations" (the most allowed), "no
      * descent", "patience" (ended_early), "stopped" */

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from . import _core
-from ._data import Data, _dropped, of_system
+from ._data import Data, _dropped, assigned, of_system
 from ._dynamics import Dynamics, _system_again, exists, system as as_system
 from ._errors import CheckError, DataError, Interrupted, LearnWarning, NumericError, OutsideWarning, UsageError
 from ._explain import Formulas
@@ -276,6 +276,17 @@ def _words(names):
 
 
 @describe("learn", "identify")
+def _made_otherwise(system, data, learned):
+    """Parameters that the data were made with by their note `set`, where the system has other values and they were not learned."""
+    out = {}
+    for table in data.tables:
+        if os.path.basename(table.notes.get("system", "")) == os.path.basename(system.source or ""):
+            for name, value in assigned(table.notes.get("set", "")).items():
+                if name in system.parameters and name not in learned and isinstance(value, float) and value != system.parameters[name]:
+                    out[name] = value
+    return out
+
+
 def learn(system, data, unknown=None, *, test=-1.0, horizon=(), missing="refuse", require_better=False, start_from=None, progress=None, **options):
     """Learns parts of a system from trajectories; the model keeps the laws whatever was learned.
 
@@ -330,8 +341,13 @@ def learn(system, data, unknown=None, *, test=-1.0, horizon=(), missing="refuse"
         warnings.warn(LearnWarning("interrupted: the model is the best so far"), stacklevel=2)
     if info["rollout"] == float("inf"):
         warnings.warn(LearnWarning("the model cannot be simulated along the validation data; more data, another field, or anchors may help"), stacklevel=2)
+    elif info["rollout_fine"] >= info["rollout_still"]:
+        warnings.warn(LearnWarning(f"bad: simulated along the validation data the model is off by {info['rollout_fine']:.3g}, a motion that stays where it begins by {info['rollout_still']:.3g}"), stacklevel=2)
     if info["isothermal"]:
         warnings.warn(LearnWarning("no temperature changes along the data: they cannot tell the heat capacity at rest; a large one was taken"), stacklevel=2)
+    other = _made_otherwise(system, data, [*parts, *(p["name"] for p in (info["report"] or {}).get("parameters", []))])
+    if other:
+        warnings.warn(LearnWarning(f"the data were made with {', '.join(f'{k}={v:.10g}' for k, v in other.items())}, the system has other values: learn clausius.system(NAME, values)"), stacklevel=2)
     if require_better and (info["report"] or {}).get("better") is False:
         raise CheckError("rows kept back are not predicted better than trivially; model.info['report'] has the scores")
     log.info("%s learned of %s: %d parameters by %s, loss %.3g, null space %d, %.2f s", ", ".join(parts) or "the unknown parts", system.name, info["parameters"],

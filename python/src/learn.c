@@ -55,6 +55,7 @@ static void summarise(learning *l) {
                                .condition = fmax(f->energy.condition, f->friction.condition),
                                .kkt = fmax(f->energy.kkt, f->friction.kkt),
                                .rollout = NAN,
+                               .rollout_still = NAN,
                                .optimizer = "qp"};
 }
 
@@ -153,20 +154,21 @@ static PyObject *report_of(const cls_learn_report *r) {
 static PyObject *info_of(const learning *l) {
     const cls_learn_info *i = &l->info;
     return Py_BuildValue(
-        "{s:n,s:n,s:n,s:d,s:d,s:d,s:K,s:d,s:s,s:n,s:n,s:d,s:O,s:d,s:n,s:i,s:d,s:n,s:s,s:n,s:O,s:N,"
-        "s:s,s:s,s:s,s:n,s:N}",
+        "{s:n,s:n,s:n,s:d,s:d,s:d,s:K,s:d,s:s,s:n,s:n,s:d,s:O,s:d,s:n,s:i,s:d,s:d,s:d,s:n,s:s,s:n,"
+        "s:O,s:N,s:s,s:s,s:s,s:n,s:N}",
         "parameters", (Py_ssize_t)i->parameters, "samples", (Py_ssize_t)i->samples,
         "validation_samples", (Py_ssize_t)i->validation_samples, "loss_initial", i->loss_initial,
         "loss", i->loss_final, "loss_validation", i->loss_validation, "iterations",
         (unsigned long long)i->iterations, "seconds", i->seconds, "optimizer", i->optimizer, "rank",
         (Py_ssize_t)i->rank, "null_space", (Py_ssize_t)i->nullity, "condition", i->condition,
         "normalised", i->normalised ? Py_True : Py_False, "kkt", i->kkt, "negative",
-        (Py_ssize_t)i->negative, "stopped", i->stopped, "rollout", i->rollout, "restart",
-        (Py_ssize_t)i->restart, "ended", i->ended, "ended_early", (Py_ssize_t)i->ended_early,
-        "isothermal", i->isothermal ? Py_True : Py_False, "terms", terms_of(l->identified), "words",
-        l->identified ? cls_identified_words(l->identified) : "", "formulas",
-        l->identified ? cls_identified_formulas(l->identified) : "", "notes", i->notes, "windows",
-        (Py_ssize_t)i->windows, "report", report_of(i->report));
+        (Py_ssize_t)i->negative, "stopped", i->stopped, "rollout", i->rollout, "rollout_still",
+        i->rollout_still, "rollout_fine", i->rollout_parts ? i->rollout_fine : i->rollout,
+        "restart", (Py_ssize_t)i->restart, "ended", i->ended, "ended_early",
+        (Py_ssize_t)i->ended_early, "isothermal", i->isothermal ? Py_True : Py_False, "terms",
+        terms_of(l->identified), "words", l->identified ? cls_identified_words(l->identified) : "",
+        "formulas", l->identified ? cls_identified_formulas(l->identified) : "", "notes", i->notes,
+        "windows", (Py_ssize_t)i->windows, "report", report_of(i->report));
 }
 
 static int take_tables(learning *l, PyObject *list) {

@@ -123,6 +123,7 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
     size_t k = sp->n_unknowns, stages = at_least(sp->scheme->n_composition, 1);
     const clsi_stepper *open = e->open.sp ? e->open.sp : sp;
     size_t entries = at_least(at_least(sp->n_jacobian, open->n_jacobian), 4), one = at_least(k, 2);
+    if (sp->heat) entries = at_least(entries, 2 * k);
     size_t positive = at_least(open->n_positive, sp->n_positive), factors = 0;
     if (sp->lu) factors = sp->lu->first[k] + 2 * k; /* in rows, not in lanes */
     if (open->lu) factors = at_least(factors, open->lu->first[k] + 2 * k);
@@ -130,11 +131,11 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
                      "/* Scratch of Newton's method. */\ntypedef struct %s_newton {\n"
                      "    double in[%zu], out[%zu], trial_out[%zu], lu[%zu];\n"
                      "    double d[%zu], trial_d[%zu], u[%zu], scale[%zu], least[%zu];\n"
-                     "    double guarded[%zu], keep[%zu], keep_guard[%zu], simplified;\n"
+                     "    double guarded[%zu], keep[%zu], keep_guard[%zu], simplified, energy;\n"
                      "    double known_size, known_curvature, known_h;\n"
                      "    size_t pivot[%zu];\n    uint64_t iterations;\n"
                      "    double at[%zu]; /* the state to which what is kept belongs */\n"
-                     "    int last_iterations, max_iterations, careful, known;\n"
+                     "    int last_iterations, max_iterations, careful, by_heat, known;\n"
                      "    int ended; /* the residual was computed at the end of the step */\n"
                      "    int changed; /* a parameter has another value than it was written with "
                      "*/\n",
@@ -154,12 +155,13 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
         "typedef struct %s {\n"
         "    double state[%zu]; /* see %s_STATE_...; then what each sum still owes */\n"
         "    double t0, h;     /* time is t0 + steps h */\n    uint64_t steps;\n"
-        "    double defect, step_entropy, energy_scale, ahead, highest, largest_size, scale[%d];\n"
+        "    double defect, step_entropy, energy_scale, ahead, highest, largest_size, scale[%d],\n"
+        "        scale_start[%d];\n"
         "    double monitor_out[%zu], monitor_start[%zu], next_out[%zu], row_in[%zu];\n"
         "    double saved[%zu], history[%zu], input[%zu], parameter[%zu];\n"
         "    int history_length[%zu], single; /* the last step was one solve */\n"
         "    %s_newton newton;\n    %s_info info;\n} %s;\n\n",
-        e->prefix, 2 * e->n_state, e->upper, (int)CLSI_SCALES,
+        e->prefix, 2 * e->n_state, e->upper, (int)CLSI_SCALES, (int)CLSI_SCALES,
         CLSI_MONITOR_INVARIANTS + e->s->n_invariants, CLSI_MONITOR_INVARIANTS + e->s->n_invariants,
         2 * e->n_state, sp->nz + 2 + sp->nu + e->n_parameters,
         (size_t)(sp->options.max_halvings + 3) * 2 * e->n_state,

@@ -57,6 +57,7 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     define(out, "CLSI_MAX_ITERATIONS", "nw", (size_t)sp->options.max_iterations);
     define(out, "CLSI_HEATS", "nw", CLSI_HEATS(&nw));
     define(out, "CLSI_COSTLY", "nw", sp->residual && CLSI_COSTLY(&nw));
+    define(out, "CLSI_ENTROPIES", "nw", (size_t)CLSI_ENTROPIES(&nw));
     define_either(out, "CLSI_SPARSE", sp->lu != NULL, open->lu != NULL);
     define_either(out, "CLSI_ENTRIES", sp->n_jacobian, open->n_jacobian);
     define(out, "CLSI_STATE_COUNT", "sim", e->n_state);
@@ -113,6 +114,17 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
 }
 
 static void append_runs(clsi_text *out, const clsi_export *e) {
+    /* the Jacobian stands in its factors when this is called */
+    clsi_text_append(
+        out,
+        e->sp->heat
+            ? "\n#define CLSI_HEAT_ROOM(nw) (nw)->out + CLSI_UNKNOWNS(nw) + CLSI_POSITIVE(nw)\n"
+              "#define CLSI_RUN_HEAT(nw, to) clsi_run_heat(nw, to)\n"
+              "\nstatic void clsi_run_heat(clsi_newton *nw, double *to) {\n"
+              "    double *room = nw->keep + CLSI_ROOM_BEHIND;\n"
+              "    clsi_heat(nw->changed, nw->in, room, to);\n}\n"
+            : "\n#define CLSI_HEAT_ROOM(nw) (nw)->out\n"
+              "#define CLSI_RUN_HEAT(nw, to) ((void)(nw), (void)(to))\n");
     if (e->sp->guard)
         clsi_text_append(
             out,
@@ -255,18 +267,18 @@ void clsi_append_host(clsi_text *out, const clsi_export *e) {
 #define NAME(name, sentence) clsi_text_append(out, "    CLSI_" #name ",\n");
     CLSI_TROUBLES(NAME)
 #undef NAME
-    clsi_text_printf(out,
-                     "    CLSI_TROUBLE_COUNT\n} clsi_trouble;\n\n"
-                     "enum {\n    CLSI_MONITOR_ENERGY = %d,\n    CLSI_MONITOR_BETA = %d,\n"
-                     "    CLSI_MONITOR_ENTROPY = %d,\n    CLSI_MONITOR_SIZE = %d,\n"
-                     "    CLSI_MONITOR_INVARIANTS = %d,\n    CLSI_SCALE_ENERGY = %d,\n"
-                     "    CLSI_SCALE_ENERGY_SLOPES = %d,\n    CLSI_SCALE_ENTROPY_SLOPES = %d,\n"
-                     "    CLSI_SCALE_COLD = %d,\n    CLSI_SCALE_POWER = %d,\n"
-                     "    CLSI_SCALES = %d\n};\n\n",
-                     CLSI_MONITOR_ENERGY, CLSI_MONITOR_BETA, CLSI_MONITOR_ENTROPY,
-                     CLSI_MONITOR_SIZE, CLSI_MONITOR_INVARIANTS, CLSI_SCALE_ENERGY,
-                     CLSI_SCALE_ENERGY_SLOPES, CLSI_SCALE_ENTROPY_SLOPES, CLSI_SCALE_COLD,
-                     CLSI_SCALE_POWER, CLSI_SCALES);
+    clsi_text_printf(
+        out,
+        "    CLSI_TROUBLE_COUNT\n} clsi_trouble;\n\n"
+        "enum {\n    CLSI_MONITOR_ENERGY = %d,\n    CLSI_MONITOR_BETA = %d,\n"
+        "    CLSI_MONITOR_ENTROPY = %d,\n    CLSI_MONITOR_SIZE = %d,\n    CLSI_MONITOR_HOT = %d,\n"
+        "    CLSI_MONITOR_INVARIANTS = %d,\n    CLSI_SCALE_ENERGY = %d,\n"
+        "    CLSI_SCALE_ENERGY_SLOPES = %d,\n    CLSI_SCALE_ENTROPY_SLOPES = %d,\n"
+        "    CLSI_SCALE_COLD = %d,\n    CLSI_SCALE_POWER = %d,\n"
+        "    CLSI_SCALES = %d\n};\n\n",
+        CLSI_MONITOR_ENERGY, CLSI_MONITOR_BETA, CLSI_MONITOR_ENTROPY, CLSI_MONITOR_SIZE,
+        CLSI_MONITOR_HOT, CLSI_MONITOR_INVARIANTS, CLSI_SCALE_ENERGY, CLSI_SCALE_ENERGY_SLOPES,
+        CLSI_SCALE_ENTROPY_SLOPES, CLSI_SCALE_COLD, CLSI_SCALE_POWER, CLSI_SCALES);
     append_sizes(out, e);
     append_tables(out, e);
     clsi_append_sparse(out, e);

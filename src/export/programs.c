@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHOLE = 9, STAGED = 2, LISTED = WHOLE + STAGED };
-enum { GUESS, MONITOR, NEXT, SCALE, RESIDUAL = WHOLE };
+enum { WHOLE = 10, STAGED = 2, LISTED = WHOLE + STAGED };
+enum { GUESS, MONITOR, NEXT, SCALE, HEAT = WHOLE - 1, RESIDUAL = WHOLE };
 
 /* The programs of a variant: whole ones, then those in stages (NULL where there is none). */
 typedef struct listed {
@@ -36,6 +36,7 @@ static void list_programs(const clsi_variant *v, listed out[LISTED]) {
                                 {"row_slope", v->row_slope, NULL},
                                 {"row", v->row, NULL},
                                 {"step_slope", v->step_slope, NULL},
+                                {"heat", sp->heat, NULL},
                                 {"residual", sp->residual, NULL},
                                 {"guard", sp->guard, NULL}};
     memcpy(out, all, sizeof all);
@@ -287,10 +288,11 @@ static size_t room_of(const listed *l) {
 }
 
 /* What networks need while they run, CLSI_ROOM_...: what a step calls takes the place of the
- * residual's own, which is idle then (`next` runs while that is needed, and stands behind it). A
+ * residual's own, which is idle then (`next` and `heat` run while that is needed, and stand behind it). A
  * monitor that keeps what the residual wants has all of that. */
 static void append_rooms(clsi_text *out, clsi_export *e, const listed *base, const listed *open) {
     size_t shared = e->n_kept;
+    e->n_next_room = 0;
     for (int k = 0; k < WHOLE; k++) {
         size_t room = room_of(&base[k]), other = e->open.sp ? room_of(&open[k]) : 0;
         if (other > room) room = other;
@@ -299,10 +301,10 @@ static void append_rooms(clsi_text *out, clsi_export *e, const listed *base, con
         for (const char *c = base[k].name; *c; c++)
             clsi_text_printf(out, "%c", toupper((unsigned char)*c));
         clsi_text_printf(out, " = %zu", at_least(room, 1));
-        if (k < 2 || k == 3)
-            shared = at_least(shared, room); /* guess, monitor, scale */
-        else if (k == 2)
-            e->n_next_room = room;
+        if (k == GUESS || k == MONITOR || k == SCALE)
+            shared = at_least(shared, room);
+        else if (k == NEXT || k == HEAT)
+            e->n_next_room = at_least(room, e->n_next_room);
     }
     clsi_text_printf(out, ", CLSI_ROOM_BEHIND = %zu };\n\n", shared);
     e->n_kept = shared + e->n_next_room;
@@ -311,7 +313,8 @@ static void append_rooms(clsi_text *out, clsi_export *e, const listed *base, con
 static void append_choices(clsi_text *out, const clsi_export *e, const listed *base,
                            const int *differs) {
     static const char *const stages[] = {"_early", "_first", "_rest"};
-    for (int k = 0; k < WHOLE; k++) append_choice(out, base[k].name, "", differs[k]);
+    for (int k = 0; k < WHOLE; k++)
+        if (base[k].program || k != HEAT) append_choice(out, base[k].name, "", differs[k]);
     for (int k = WHOLE; k < LISTED; k++)
         for (int s = 0; s < 3 && base[k].program; s++)
             append_choice(out, base[k].name, stages[s], differs[k]);

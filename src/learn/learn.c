@@ -102,7 +102,7 @@ static cls_status learn_parameters(const cls_system *system, const cls_assignmen
                                    cls_model **out, cls_learn_info *info, cls_error *error) {
     double started = clsi_now();
     int before = omp_get_max_threads();
-    info->rollout = NAN;
+    info->rollout = info->rollout_still = NAN;
     if (o->threads > 0) omp_set_num_threads(o->threads);
     cls_status status =
         clsi_learn_measured(system, set, n_tables, tables, names, o, out, info, error);
@@ -117,7 +117,7 @@ static cls_status learn_functions(const cls_system *system, const cls_assignment
                                   const char *const *names, cls_learn_options *o, clsi_open *open,
                                   clsi_stream *stream, cls_model **out, cls_learn_info *info,
                                   cls_error *error) {
-    info->rollout = NAN;
+    info->rollout = info->rollout_still = NAN;
     clsi_learner w = {.o = o,
                       .system = system,
                       .set = set,

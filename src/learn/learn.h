@@ -462,6 +462,8 @@ void clsi_residual_problem(clsi_residual *r, clsi_problem *out);
 #define CLSI_ROLLOUT_NO_MEMORY (-2.0)
 double clsi_rollout(const clsi_points *p, const cls_system *s, size_t parts, cls_simulator **kept,
                     int (*hurry)(void *context), void *context);
+/* The same of a motion that stays where it begins: what a model must beat. */
+double clsi_rollout_still(const clsi_points *p, const cls_system *s);
 
 /* ---- balances.c: entropies where their temperature is hidden ---- */
 

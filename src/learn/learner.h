@@ -137,6 +137,8 @@ cls_status clsi_learner_weights(clsi_learner *w);
 
 /* Are the data so noisy, and is what is unknown such, that multiple shooting is to be taken? */
 int clsi_learner_is_noisy(const clsi_learner *w);
+/* Can the system be simulated while it is learned, for what its masses are? */
+int clsi_noisy_moves(const clsi_learner *w);
 /* The points are positions, and so noisy that velocities are better found as hidden states. */
 int clsi_learner_has_noisy_positions(const clsi_learner *w);
 /* Is it simulations that this can be learned by and nothing else: inputs, or parameters beside parts? */

@@ -122,6 +122,17 @@ static cls_status drive(comparison *c, size_t begin, size_t end) {
     return status;
 }
 
+/* The difference between c->state and row i. */
+static void add_row(comparison *c, size_t i) {
+    const clsi_points *p = c->p;
+    for (size_t k = 0; k < p->nz; k++, c->count++) {
+        double off = c->state[k] - p->z[k * p->n + i];
+        if (k < c->s->nq && c->s->coordinate[k].angle) off = remainder(off, 6.283185307179586);
+        double difference = off / c->spread[k];
+        c->sum += difference * difference;
+    }
+}
+
 /* One trajectory. */
 static cls_status follow(comparison *c, size_t begin, size_t end) {
     const clsi_points *p = c->p;
@@ -134,12 +145,7 @@ static cls_status follow(comparison *c, size_t begin, size_t end) {
     for (size_t i = begin + 1; i < end && status == CLS_OK; i++) {
         status = advance(c);
         if (status == CLS_OK) status = observe(c);
-        for (size_t k = 0; k < p->nz; k++, c->count++) {
-            double off = c->state[k] - p->z[k * p->n + i];
-            if (k < c->s->nq && c->s->coordinate[k].angle) off = remainder(off, 6.283185307179586);
-            double difference = off / c->spread[k];
-            c->sum += difference * difference;
-        }
+        add_row(c, i);
     }
     return status;
 }
@@ -168,20 +174,29 @@ static cls_status aim_at(comparison *c, const clsi_intervals *all, size_t i) {
     return cls_simulator_aim(c->simulator, all->time[i], target, c->state, NULL);
 }
 
-static cls_status follow_positions(comparison *c, const clsi_intervals *all, size_t begin,
-                                   size_t end) {
-    size_t n = all->dimension, last = begin + 1;
+static size_t equal_intervals(const clsi_intervals *all, size_t begin, size_t end) {
+    size_t last = begin + 1;
     double h = all->h[begin];
     while (last < end && last - begin <= POINTS && fabs(all->h[last - 1] - h) < 1e-6 * h) last++;
-    cls_status status = prepare(c, h);
+    return last;
+}
+
+static void add_positions(comparison *c, const clsi_intervals *all, const double *q, size_t i) {
+    for (size_t j = 0; j < all->dimension; j++, c->count++) {
+        double difference = (q[j] - all->q[j * all->n_data + i]) / c->spread[j];
+        c->sum += difference * difference;
+    }
+}
+
+static cls_status follow_positions(comparison *c, const clsi_intervals *all, size_t begin,
+                                   size_t end) {
+    size_t last = equal_intervals(all, begin, end);
+    cls_status status = prepare(c, all->h[begin]);
     if (status == CLS_OK) status = aim_at(c, all, begin);
     for (size_t i = begin + 1; i < last && status == CLS_OK; i++) {
         status = advance(c);
-        const double *z = cls_simulator_state(c->simulator);
-        for (size_t j = 0; j < n && i > begin + 1; j++, c->count++) { /* the first was aimed at */
-            double difference = (z[j] - all->q[j * all->n_data + i]) / c->spread[j];
-            c->sum += difference * difference;
-        }
+        if (i > begin + 1) /* the first was aimed at */
+            add_positions(c, all, cls_simulator_state(c->simulator), i);
     }
     return status;
 }
@@ -250,4 +265,27 @@ double clsi_rollout(const clsi_points *p, const cls_system *s, size_t parts, cls
         cls_simulator_free(&c.simulator);
     free(c.spread);
     return conclude(&c, status);
+}
+
+double clsi_rollout_still(const clsi_points *p, const cls_system *s) {
+    const clsi_intervals *all = p->intervals;
+    size_t n = p->n_held < MOST ? p->n_held : MOST, width = all ? all->dimension : p->nz;
+    comparison c = {.p = p, .s = s, .spread = clsi_calloc(2 * width + 1, sizeof(double))};
+    if (!c.spread) return CLSI_ROLLOUT_NO_MEMORY;
+    c.state = c.spread + width;
+    if (!all) set_spreads(p, s, c.spread);
+    for (size_t j = 0; all && j < width; j++) c.spread[j] = spread_of_positions(all, j);
+    for (size_t t = 0; t < n; t++) {
+        const size_t *ends = p->held + 2 * (t * p->n_held / n), from = ends[0];
+        size_t end = all ? equal_intervals(all, from, ends[1]) : equal_steps(p, from, ends[1]);
+        for (size_t j = 0; j < width; j++)
+            c.state[j] = all ? all->q[j * all->n_data + from] : p->z[j * p->n + from];
+        for (size_t i = from + 1; i < end; i++)
+            if (!all)
+                add_row(&c, i);
+            else if (i > from + 1)
+                add_positions(&c, all, c.state, i);
+    }
+    free(c.spread);
+    return conclude(&c, CLS_OK);
 }

@@ -107,6 +107,7 @@ static cls_status check_anchors(const clsi_learner *w, const cls_system *system)
 static cls_status check_lagrangian(const clsi_learner *w, const cls_system *system, int positions) {
     if (system->formalism != CLS_LAGRANGIAN || positions || clsi_is_loss(w, "residual"))
         return CLS_OK;
+    if (clsi_is_loss(w, "multiple-shooting") && clsi_noisy_moves(w)) return CLS_OK;
     return clsi_fail(
         w->error, CLS_USAGE,
         "the loss %s is for thermal lagrangians and hamiltonians: %s, or take the loss "
@@ -434,14 +435,20 @@ static void roll_out(job *j) {
     clsi_learner *w = j->w;
     cls_simulator *kept = NULL;
     const clsi_points *p = w->points;
-    if (!j->way->recorded && isnan(w->info->rollout) && p->n_windows > p->n_training)
+    int whole = !j->way->recorded && !j->lacking; /* else rows do not say where a motion begins */
+    if (whole && isnan(w->info->rollout) && p->n_windows > p->n_training)
         w->info->rollout = clsi_learner_tell_all(
             w, clsi_learner_is_first(w)
                    ? clsi_rollout(p, (*j->out)->system, 1, &kept, clsi_learner_hurry, w)
                    : 0);
-    if (w->info->rollout == CLSI_ROLLOUT_NO_MEMORY) w->no_memory = 1;
+    if (!isnan(w->info->rollout) && p->n_windows > p->n_training)
+        w->info->rollout_still = clsi_learner_tell_all(
+            w, clsi_learner_is_first(w) ? clsi_rollout_still(p, (*j->out)->system) : 0);
+    if (w->info->rollout == CLSI_ROLLOUT_NO_MEMORY ||
+        w->info->rollout_still == CLSI_ROLLOUT_NO_MEMORY)
+        w->no_memory = 1;
     if (w->info->rollout < 0) w->info->rollout = NAN; /* broken off */
-    if (!j->way->recorded && !w->no_memory) split_steps(j, &kept);
+    if (whole && !w->no_memory) split_steps(j, &kept);
     cls_simulator_free(&kept);
 }
 

@@ -26,7 +26,11 @@
 #define CLSI_OF_STATE(nw, i)      clsi_of_state((nw)->sp, i) /* CLSI_STATES or more for none */
 #define CLSI_OUTSIDE(nw, i)       ((nw)->sp->outside && (nw)->sp->outside[i]) /* an environment */
 /* states from here on are temperatures whose unknowns are rates of their logarithms */
-#define CLSI_LOGARITHMIC(nw)      clsi_logarithmic((nw)->sp)
+#define CLSI_LOGARITHMIC(nw) clsi_logarithmic((nw)->sp)
+/* the last of the states, where unknowns are rates of them and newton_by_heat may look */
+#define CLSI_ENTROPIES(nw)        ((nw)->sp->heat ? (int)(nw)->sp->s->m : 0)
+#define CLSI_HEAT_ROOM(nw)        ((nw)->trial_out)
+#define CLSI_RUN_HEAT(nw, to)     cls_program_run((nw)->sp->heat, (nw)->work_heat, (nw)->in, to)
 #define CLSI_TOLERANCE(nw)        ((nw)->sp->options.tolerance)
 #define CLSI_MAX_ITERATIONS(nw)   ((nw)->sp->options.max_iterations)
 #define CLSI_HEATS(nw)            ((nw)->sp->scheme->carries && (nw)->sp->s->m)

@@ -375,9 +375,11 @@ static void evaluate(clsi_pack *p) {
 /* The early instructions have the base inputs, the unknowns a prediction. */
 static void solve(clsi_pack *p) {
     const clsi_stepper *sp = p->sp;
-    int open = 1;
+    /* longer ones are measured by heat capacities (newton_is_noise), each by its own step */
+    int open = 1,
+        most = sp->heat && sp->options.max_iterations > 4 ? 4 : sp->options.max_iterations;
     evaluate(p);
-    for (int i = 0; i < sp->options.max_iterations && open; i++) {
+    for (int i = 0; i < most && open; i++) {
         clsi_lanes_rest(sp->residual, p->L, p->work_residual);
         if (!p->loops->update(p, p->unknowns)) return;
         evaluate(p);

@@ -302,6 +302,7 @@ HELP int LOOP(update_of)(size_t k, clsi_pack *p, double *u) {
             vector size = LOOP(longest)(k, p, l, d);
             last = LOOP(is_last)(size, load(p->before + l), p->sp->options.tolerance);
             off |= ~LOOP(finite)(size) & ~done;
+            if (p->sp->heat) off |= (size > 0.25 * load(p->before + l)) & ~(last | done);
             store(p->size + l, size); /* for judge, where an update was not the last */
         }
         for (size_t i = 0; i < k; i++) {
@@ -423,7 +424,8 @@ TARGET static void LOOP(settle)(clsi_pack *p, int heats) {
         bits usual = (LOOP(size)((energy - before) - given) <= limit) & (fall <= 1e-15 * size) &
                      (scale > zero) & (LOOP(size)(missing) <= limit) &
                      (LOOP(size)(start - before) <= limit) & ~((had < zero) & (produced < zero)) &
-                     LOOP(finite)(produced);
+                     LOOP(finite)(produced) &
+                     LOOP(finite)(beta + load(p->monitor_out[CLSI_MONITOR_HOT] + l));
         bits real = (beta > zero) & (produced > 1e-14 * size);
         vector least = pick(real, -0.5 * produced / beta, zero),
                defect = LOOP(larger)(missing, least);

@@ -110,11 +110,15 @@ static void carve_all(cls_simulator *sim, double *at) {
     struct {
         double **work;
         const cls_program *program;
-    } programs[] = {
-        {&nw->work_residual, sp->residual}, {&nw->work_next, sp->next},
-        {&nw->work_guard, sp->guard},       {&nw->work_guess, sp->guess},
-        {&nw->work_monitor, sp->monitor},   {&nw->work_paper, sp->paper},
-        {&nw->work_scale, sp->scale},       {&nw->work_row, clsi_system_row_program(sp->s)}};
+    } programs[] = {{&nw->work_residual, sp->residual},
+                    {&nw->work_next, sp->next},
+                    {&nw->work_guard, sp->guard},
+                    {&nw->work_guess, sp->guess},
+                    {&nw->work_monitor, sp->monitor},
+                    {&nw->work_paper, sp->paper},
+                    {&nw->work_scale, sp->scale},
+                    {&nw->work_heat, sp->heat},
+                    {&nw->work_row, clsi_system_row_program(sp->s)}};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         if (!programs[i].program) continue;
         *programs[i].work = carve(&at, cls_program_work_size(programs[i].program));
@@ -263,7 +267,7 @@ int clsi_simulator_falls_unsolved(cls_simulator *sim) {
 }
 
 int clsi_simulator_has_lost(cls_simulator *sim) {
-    memset(sim->scale, 0, sizeof sim->scale);
+    memset(sim->scale, 0, sizeof sim->scale); /* of states between, which nobody sees */
     return step_has_lost(
         sim, fabs(sim->monitor_start[CLSI_MONITOR_ENERGY] - sim->monitor_out[CLSI_MONITOR_ENERGY]));
 }
@@ -280,6 +284,7 @@ static void watch_start(cls_simulator *sim) {
     clsi_alternation_start(sim);
     CLSI_RUN_MONITOR(sim, sim->monitor_start);
     CLSI_RUN_SCALE(sim, sim->scale);
+    step_copy(CLSI_SCALES, sim->scale, sim->scale_start);
     sim->energy_scale = sim->scale[CLSI_SCALE_ENERGY];
     sim->highest = sim->monitor_start[CLSI_MONITOR_ENTROPY];
     sim->largest_size = sim->monitor_start[CLSI_MONITOR_SIZE];

@@ -47,8 +47,9 @@ struct cls_simulator {
     uint64_t member;               /* whose noise it is */
     double ahead;   /* within a step: how much later than the time the state is that is measured */
     double highest; /* the highest entropy since the start */
-    double largest_size;       /* and the largest size of its terms */
-    double scale[CLSI_SCALES]; /* the largest where they were looked at since the start */
+    double largest_size;             /* and the largest size of its terms */
+    double scale[CLSI_SCALES];       /* the largest where they were looked at since the start */
+    double scale_start[CLSI_SCALES]; /* there */
     uint64_t steps;
     int paper_pending;   /* the paper's first step is still to be made */
     double *block;       /* everything below is carved from here */
@@ -101,11 +102,11 @@ void clsi_simulator_measure(cls_simulator *sim, double ahead);
 int clsi_simulator_set_step(cls_simulator *sim, double h);
 /* Whether the entropy lies below `highest` by more than rounding explains (docs/laws.md, 2). */
 int clsi_simulator_falls_below(cls_simulator *sim, double highest);
-/* After measuring: whether the energy is lost, of the energies here and at the start only (not those
- * between, which nobody sees). */
 /* The entropy is below its highest by more than the judge allows, and by no more than what a step is
  * solved to: not what the formulas say. */
 int clsi_simulator_falls_unsolved(cls_simulator *sim);
+/* After measuring: whether the energy is lost, of the energies here and at the start only (not those
+ * between, which nobody sees). */
 int clsi_simulator_has_lost(cls_simulator *sim);
 /* After measuring: the energy that is missing goes to the next step; or a runaway. */
 clsi_trouble clsi_simulator_balance(cls_simulator *sim);

@@ -250,16 +250,22 @@ static cls_node coldness(const cls_system *s) {
     return count ? cls_div(g, sum, cls_constant(g, (double)count)) : sum;
 }
 
+enum { HOT_MOST = 16 };
+
 static cls_status compile_monitor(compiler *c) {
     clsi_stepper *sp = c->sp;
     const cls_system *s = sp->s;
     const clsi_form *f = s->form;
     cls_graph *g = s->g;
     cls_node received = cls_symbol(g, "received'");
-    cls_node *sizes = open_terms(g, s->m), *betas = open_terms(g, s->m);
-    for (size_t i = 0; i < s->m && sizes && betas; i++) {
+    cls_node *sizes = open_terms(g, s->m), *betas = open_terms(g, s->m), *hot = open_terms(g, s->m);
+    /* temperatures that are states are finite; those of a field are not looked at, for its sums are long */
+    int hot_matters = f->kind != CLSI_FORM_THERMAL && s->m <= HOT_MOST;
+    double part = hot_matters ? 1.0 / (double)s->m : 0;
+    for (size_t i = 0; i < s->m && sizes && betas && hot; i++) {
         sizes[i] = absolute(g, f->S[i]);
         betas[i] = cls_div(g, cls_constant(g, 1.0 / (double)s->m), f->T[i]);
+        hot[i] = cls_mul(g, cls_constant(g, part), f->T[i]);
     }
     cls_node size = close_terms(g, s->m, sizes), beta = close_terms(g, s->m, betas);
     if (s->has_entropy) size = size_of(g, f->entropy);
@@ -270,6 +276,7 @@ static cls_status compile_monitor(compiler *c) {
     c->outputs[CLSI_MONITOR_BETA] = beta;
     c->outputs[CLSI_MONITOR_ENTROPY] = f->entropy;
     c->outputs[CLSI_MONITOR_SIZE] = size;
+    c->outputs[CLSI_MONITOR_HOT] = close_terms(g, s->m, hot);
     clsi_place at = {f->q, f->v, f->p, f->S, f->T, s->t};
     for (size_t i = 0; i < s->n_invariants; i++) {
         cls_status status = clsi_place_at(s, &at, 1, &s->bound.invariants[i].node,
@@ -314,6 +321,21 @@ static cls_status compile_scale(compiler *c) {
     return status;
 }
 
+/* T and dT/dS of each unknown that is a rate of an entropy (newton_by_heat). */
+static cls_status compile_heat(compiler *c) {
+    const clsi_step *st = c->st;
+    const clsi_form *f = st->f;
+    size_t first = st->nz - st->m, n = 0;
+    if (f->kind == CLSI_FORM_THERMAL) return CLS_OK;
+    for (size_t j = 0; j < st->n_unknowns; j++) {
+        size_t of = st->of_state[j];
+        if (of < first || of >= st->nz) continue;
+        c->outputs[n++] = f->T[of - first];
+        c->outputs[n++] = cls_derivative(st->g, f->T[of - first], f->z[of]);
+    }
+    return n ? compile(c, c->sp->n_base, n, n, &c->sp->heat) : CLS_OK;
+}
+
 static cls_status compile_all(compiler *c) {
     clsi_stepper *sp = c->sp;
     clsi_step *st = c->st;
@@ -337,6 +359,7 @@ static cls_status compile_all(compiler *c) {
     memcpy(c->inputs + sp->n_base, st->unknown, sp->n_unknowns * sizeof(cls_node));
     memcpy(c->outputs, st->guess, sp->n_unknowns * sizeof(cls_node));
     status = compile(c, sp->n_base, sp->n_unknowns, sp->n_unknowns, &sp->guess);
+    if (status == CLS_OK && measured) status = compile_heat(c);
     if (status == CLS_OK) status = compile_residual(c);
     if (status == CLS_OK) status = compile_guard(c);
     if (status == CLS_OK) status = compile_next(c);
@@ -374,7 +397,7 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
     sp->n_base = sp->first_free + sp->n_free;
     sp->n_unknowns = k;
     sp->n_positive = st ? st->n_positive : 0;
-    size_t room = k + sp->nz + sp->s->m + sp->s->n_invariants + 8;
+    size_t room = 2 * k + sp->nz + sp->s->m + sp->s->n_invariants + 8;
     compiler c = {sp,
                   st,
                   symbols,
@@ -531,6 +554,7 @@ void clsi_stepper_free(clsi_stepper **stepper) {
     cls_program_free(&sp->guard);
     cls_program_free(&sp->monitor);
     cls_program_free(&sp->scale);
+    cls_program_free(&sp->heat);
     cls_program_free(&sp->paper);
     clsi_sparse_lu_free(&sp->lu);
     clsi_bath_free(&sp->bath);

@@ -26,10 +26,12 @@ typedef struct clsi_stepper {
     cls_program *monitor; /* z, received, t, inputs -> energy - received, mean of 1/T, entropy of
                              the system, invariants */
     cls_program *scale;   /* z, received, t, inputs -> CLSI_SCALES numbers */
-    cls_program *paper;   /* base -> z0 of the paper's first step; NULL if none */
-    size_t *guarded;      /* (n_guarded) which states have a domain ... */
-    double *domain;       /* (n_guarded, 2) ... and which */
-    size_t *of_state;     /* (n_unknowns) see clsi_step */
+    cls_program
+        *heat; /* base -> T and dT/dS of each unknown that is a rate of an entropy; NULL: none */
+    cls_program *paper; /* base -> z0 of the paper's first step; NULL if none */
+    size_t *guarded;    /* (n_guarded) which states have a domain ... */
+    double *domain;     /* (n_guarded, 2) ... and which */
+    size_t *of_state;   /* (n_unknowns) see clsi_step */
     char *
         outside; /* (nz) entropies of environments, which say nothing of the others' sizes; NULL: none */
     size_t n_lifted;   /* the last of the unknowns, see clsi_step */
@@ -49,6 +51,7 @@ enum {
     CLSI_MONITOR_ENTROPY,
     CLSI_MONITOR_SIZE, /* sum |S_i|, or of the terms of a total entropy: what round-off of the
                           entropy is measured by */
+    CLSI_MONITOR_HOT, /* mean of the temperatures that are formulas of the state, if few: finite while all are */
     CLSI_MONITOR_INVARIANTS
 };
 
@@ -92,7 +95,7 @@ enum {
                "exceeds the energy itself")                                                        \
     X(INACCURATE, "the accuracy asked for needs steps below round-off") /* adaptive.c */           \
     X(FALLING, "the entropy falls over every step down to round-off")                              \
-    X(COLD, "a temperature became zero")                                                           \
+    X(COLD, "a temperature became zero or infinite")                                               \
     X(DRIVEN, "a friction with thermal noise drives instead of slowing down, or a mass is not "    \
               "positive")                                                                          \
     X(LOST, "the step cannot be solved well enough to keep the energy")                            \
@@ -112,11 +115,13 @@ typedef struct clsi_newton {
     double *lu, *d, *trial_d, *u, *scale, *least, *guarded;
     size_t *pivot;
     double *work_residual, *work_next, *work_guard, *work_guess, *work_monitor, *work_row,
-        *work_paper, *work_scale, *work_lu;
+        *work_paper, *work_scale, *work_heat, *work_lu;
     uint64_t iterations;
+    double energy;     /* its largest term so far */
     double simplified; /* size of the update that the old Jacobian gives at the new point */
     int last_iterations, max_iterations;
     int careful; /* no update is taken for the last one before it is round-off */
+    int by_heat; /* entropies are measured by their heat capacities, too */
     /* of many unknowns: an update of known_size, in a step of known_h, was seen to leave its square times
      * known_curvature; known: 0 nothing is, else 1 + how many solves may trust it */
     double known_size, known_curvature, known_h;

@@ -73,6 +73,8 @@ typedef struct clsi_reader {
     const char **scope_names; /* what cls_parse sees: names with nodes */
     cls_node *scope_nodes;
     size_t n_scope, scope_names_capacity, scope_nodes_capacity;
+    cls_scope
+        scope; /* of the formula that is read: its names move while uses of functions are added */
     cls_node *let_symbol, *let_raw; /* (n_lets) lets as symbols and as expressions */
     cls_node *parameter_constant;   /* (n_parameters) */
     clsi_domain *domains;

@@ -124,6 +124,8 @@ cls_status clsi_insert_name(clsi_reader *r, const char *name, size_t length, cls
         !clsi_grow(&r->scope_nodes, &r->scope_nodes_capacity, r->n_scope + 1,
                    sizeof *r->scope_nodes))
         return clsi_no_memory(r->error);
+    r->scope.names = r->scope_names;
+    r->scope.nodes = r->scope_nodes;
     clsi_name *n = &r->names[r->n_names];
     *n = (clsi_name){clsi_strndup(name, length), kind, index, node, where};
     if (!n->name) return clsi_no_memory(r->error);

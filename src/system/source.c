@@ -285,16 +285,18 @@ cls_status clsi_read_expression(clsi_reader *r, size_t begin, size_t end, clsi_e
     for (char *c = text; *c; c++)
         if (*c == '\n') *c = ' ';
     const clsi_reader_scope owner = {r};
-    cls_scope scope = {.n = r->n_scope,
-                       .names = r->scope_names,
-                       .nodes = r->scope_nodes,
-                       .find = clsi_scope_find,
-                       .arity = clsi_scope_arity,
-                       .call = clsi_scope_call,
-                       .context = &owner};
+    const void *outer = r->scope.context;
+    r->scope = (cls_scope){.n = r->n_scope,
+                           .names = r->scope_names,
+                           .nodes = r->scope_nodes,
+                           .find = clsi_scope_find,
+                           .arity = clsi_scope_arity,
+                           .call = clsi_scope_call,
+                           .context = &owner};
     cls_error inner = {0};
     r->reading = begin;
-    cls_status status = cls_parse(r->s->g, text, &scope, NULL, 1, 1, &e->written, &inner);
+    cls_status status = cls_parse(r->s->g, text, &r->scope, NULL, 1, 1, &e->written, &inner);
+    r->scope.context = outer; /* a function that is read again within a formula */
     free(text);
     return status == CLS_OK ? clsi_expand(r, e) : point_at_parse_error(r, e, &inner);
 }

@@ -60,10 +60,10 @@ static inline verdict try_motion(const cls_system *s, const double *start, trial
     cls_simulator *sim = NULL;
     cls_error error = {0};
     cls_table *t = NULL;
-    const char *names[512];
-    double row[512];
+    const char *names[1024];
+    double row[1024];
     size_t columns = cls_system_column_count(s);
-    assert_true(columns <= 512);
+    assert_true(columns <= 1024);
     why[0] = 0;
     for (size_t c = 0; c < columns; c++) names[c] = cls_system_column(s, c);
     assert_int_equal(cls_table_create(columns, names, &t, NULL), CLS_OK);

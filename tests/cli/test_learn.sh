@@ -86,7 +86,7 @@ test_json() {
     run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --field "chebyshev(3, constant)" --json
     expect_ok
     expect_no_stderr
-    expect_json 'set(d) == {"parameters", "samples", "windows", "loss", "iterations", "seconds", "optimizer", "model", "rank", "condition", "nullity", "null_space", "normalised", "isothermal", "rollout", "report", "loss_chosen", "reason", "noise", "test", "found"}'
+    expect_json 'set(d) == {"parameters", "samples", "windows", "loss", "iterations", "seconds", "optimizer", "model", "rank", "condition", "nullity", "null_space", "normalised", "isothermal", "rollout", "rollout_still", "report", "loss_chosen", "reason", "noise", "test", "found"}'
     expect_json 'd["windows"]["used"] == d["samples"] <= d["windows"]["of"] and d["loss_chosen"] == "residual" and len(d["null_space"]) == d["nullity"]'
     expect_json 'set(d["loss"]) == {"initial", "final", "validation"}'
     expect_json 'd["parameters"] == 35 and d["samples"] == 45 * 19 and d["rank"] + d["nullity"] == 35'
@@ -695,6 +695,60 @@ test_formulas_of_a_function_in_two_places() {
         run "$CLAUSIUS" compare short.csv motion.csv --columns x,y --tolerance 0.03
         expect_ok
     done
+}
+
+# Rows that clausius wrote say the parameters they were made with: known ones are taken from there, and told; --set wins; files that
+# disagree are refused. What is to be learned is not looked up.
+test_parameters_of_the_data_are_taken() {
+    local sample="x~U(-1,1), v.x~U(-1,1), T1~U(0.5,1.5), T2~U(0.5,1.5)"
+    for m in 1 2; do
+        run "$CLAUSIUS" simulate adiabatic-piston --set "m=$m, nu1=0.5" --samples 30 --sample "$sample" --seed 3 --steps 20 --scheme bdf --quiet -o "m$m.csv"
+        expect_ok
+    done
+    run "$CLAUSIUS" learn adiabatic-piston m2.csv --unknown F2 -o taken.safetensors
+    expect_ok
+    expect_stderr 'm2.csv was made with m=2, nu1=0.5'
+    cp "$err" told
+    run "$CLAUSIUS" learn adiabatic-piston m2.csv --unknown F2 --set "m=2, nu1=0.5" -o said.safetensors
+    expect_ok
+    expect_no_stderr 'was made with'
+    expect_same taken.safetensors said.safetensors
+    run "$CLAUSIUS" learn adiabatic-piston m2.csv --unknown F2 --set m=1 -o other.safetensors --quiet
+    expect_ok
+    cmp -s taken.safetensors other.safetensors && fail "--set was not heard"
+    run "$CLAUSIUS" learn adiabatic-piston m1.csv m2.csv --unknown F2 -o both.safetensors
+    expect_exit 2
+    expect_stderr 'm1.csv was made with "m=1, nu1=0.5", m2.csv with "m=2, nu1=0.5"'
+    expect_no_file both.safetensors
+    run "$CLAUSIUS" learn adiabatic-piston m2.csv --unknown "F2, m" -o mass.safetensors
+    expect_ok
+    expect_stderr 'm2.csv was made with nu1=0.5 '
+    # a motion goes on as it began, and is followed and reported as what it is
+    run "$CLAUSIUS" simulate adiabatic-piston --set m=2 --steps 20 --quiet -o whole.csv
+    run "$CLAUSIUS" simulate adiabatic-piston --set m=2 --steps 10 --quiet -o half.csv
+    run "$CLAUSIUS" simulate adiabatic-piston --from half.csv --steps 10 -o rest.csv
+    expect_ok
+    expect_stderr 'half.csv was made with m=2'
+    expect_in_file '^# set: m=2' rest.csv
+    expect test "$(tail -n 1 rest.csv | cut -c1-22)" == "$(tail -n 1 whole.csv | cut -c1-22)"
+    run "$CLAUSIUS" compare adiabatic-piston whole.csv --tolerance 1e-12
+    expect_ok
+    run "$CLAUSIUS" report adiabatic-piston --data whole.csv --json
+    expect_ok
+}
+
+# A model that is no better than a motion that stays where it begins is called bad.
+test_a_model_that_a_still_motion_beats_is_bad() {
+    printf '%s\n' 'system "a spring of the wrong stiffness"' 'coordinate x' 'entropy S' 'parameter k = 1' 'lagrangian v.x^2/2 - k*x^2/2 - exp(S)' \
+        'friction F on S: x <- -0.1*v.x' 'start x = 1, v.x = 0, S = 0' 'step 0.1' 'until 10' >spring.clausius
+    run "$CLAUSIUS" simulate spring.clausius --set k=-1 --samples 20 --sample "x~U(-1,1), v.x~U(-1,1)" --steps 40 --quiet -o data.csv
+    expect_ok
+    run "$CLAUSIUS" learn spring.clausius data.csv --unknown F --set k=4 -o bad.safetensors
+    expect_exit 1
+    expect_stderr 'verdict +BAD: a motion that stays where it begins is off by'
+    run "$CLAUSIUS" learn spring.clausius data.csv --unknown F -o good.safetensors
+    expect_ok
+    expect_no_stderr 'verdict +BAD'
 }
 
 run_tests

@@ -941,4 +941,25 @@ END
     expect_stderr 'heat from outside is `heat source NAME on T'
 }
 
+# An amount that is used up is measured below zero by its noise: the rate is learned all the same. Far below it is a slip, and its row is named.
+test_amounts_below_zero_by_noise() {
+    printf '%s\n' 'system "a base used up"' 'mole A, B, C' 'entropy S' 'parameter R = 1, cv = 30, h = -6' \
+        'let mixing = -R*(A*(log(A) - 1) + B*(log(B) - 1) + C*(log(C) - 1))' 'hamiltonian U = cv*exp((S - mixing)/cv) + h*C' \
+        'reaction r A + B <-> C on T: 2*exp(-1/T)' 'start A = 1, B = 1.5, C = 0.01, T = 1' 'step 0.02' 'until 20' >truth.clausius
+    sed 's/on T: .*/on T: unknown of T/' truth.clausius >model.clausius
+    run "$CLAUSIUS" simulate truth.clausius --samples 6 --sample "A~U(0.5,1), B~U(1.2,1.8), T~U(0.8,1.4)" --seed 3 --until 10 --every 10 --scheme bdf --quiet -o run.csv
+    expect_ok
+    awk -F, 'function e() {return (rand() + rand() + rand() + rand() - 2)*0.01} BEGIN {srand(1)} /^trajectory/ {for (i = 1; i <= NF; i++) at[$i] = i; print "trajectory,time,A,C,T"}
+        /^[0-9]/ {a = $at["A"] + e(); below += a < 0; print $1 "," $2 "," a "," $at["C"] + e() "," $at["T"] + e()} END {exit !below}' run.csv >measured.csv || fail "no amount is below zero"
+    run "$CLAUSIUS" learn model.clausius measured.csv -o rate.safetensors --json
+    expect_ok
+    expect_json 'd["rollout"] is None and d["test"]["better"]'
+    expect_json 'all(abs(y - 2*math.exp(-1/x)) < 0.2*math.exp(-1/x) for f in d["report"]["functions"] for x, y in zip(f["at"], f["value"]) if 0.9 < x < 1.3)'
+    awk -F, -v OFS=, 'NR == 20 {$3 = -1} {print}' measured.csv >slip.csv
+    run "$CLAUSIUS" learn model.clausius slip.csv -o slip.safetensors
+    expect_exit 3
+    expect_stderr 'slip.csv: row 19: A is -1, outside of its domain'
+    expect_no_file slip.safetensors
+}
+
 run_tests

@@ -77,6 +77,25 @@ static void loops_of_functions(void **unused) {
     same_bits_of(text, STEPS / 10, THINNED(2, 1), compilers);
 }
 
+/* At rest next to S = 0, where entropies are measured by their heat capacities (newton_by_heat): dense equations
+ * and sparse ones. */
+static void entropies_that_vanish(void **unused) {
+    (void)unused;
+    static const char few[] =
+        "parameter c = 0.01, k = 0.5, T0 = 300\nentropy S1, S2, S3\nreservoir bath = T0\n"
+        "hamiltonian T0*exp(S1) + c*T0*exp(S2/c) + 10*T0*exp(S3/10)\nheat exchange T1 <-> T2: k\n"
+        "heat exchange T2 <-> T3: k\nheat exchange T3 <-> bath: k\n"
+        "start T1 = 300*(1 + 1e-9), T2 = 300*(1 - 1e-9), T3 = 300*(1 + 1e-8)\nstep 1\nuntil 10\n";
+    static const char many[] =
+        "parameter N = 30, k = 0.5, T0 = 300\nentropy S[1..N] with temperature T[1..N]\n"
+        "reservoir bath = T0\nhamiltonian H = sum(i in 1..N: T0*exp(S[i]))\n"
+        "for i in 1..N-1: heat exchange T[i] <-> T[i+1]: k\nheat exchange T[1] <-> bath: k\n"
+        "for i in 1..N: start T[i] = T0*(1 + 1e-12*i)\nstep 1\nuntil 10\n";
+    static const char *const compilers[] = {FAST};
+    same_bits_of(few, STEPS, 1, compilers);
+    same_bits_of(many, STEPS, 1, compilers);
+}
+
 /* The first built-in system that a scheme makes sense for. */
 static cls_system *system_for(const char *scheme) {
     for (size_t k = 0; k < cls_builtin_count(); k++) {
@@ -261,11 +280,17 @@ static void what_is_kept_belongs_to_a_state(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_system),     cmocka_unit_test(functions_two_at_a_time),
-        cmocka_unit_test(fields_in_space),  cmocka_unit_test(loops_of_functions),
-        cmocka_unit_test(every_scheme),     cmocka_unit_test(schemes_that_stay),
-        cmocka_unit_test(without_a_word),   cmocka_unit_test(refusals),
-        cmocka_unit_test(copies_and_steps), cmocka_unit_test(what_is_kept_belongs_to_a_state),
+        cmocka_unit_test(every_system),
+        cmocka_unit_test(functions_two_at_a_time),
+        cmocka_unit_test(fields_in_space),
+        cmocka_unit_test(loops_of_functions),
+        cmocka_unit_test(entropies_that_vanish),
+        cmocka_unit_test(every_scheme),
+        cmocka_unit_test(schemes_that_stay),
+        cmocka_unit_test(without_a_word),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(copies_and_steps),
+        cmocka_unit_test(what_is_kept_belongs_to_a_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

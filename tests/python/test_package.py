@@ -322,3 +322,15 @@ def test_the_environment_is_left_as_it_was():
     clean = {k: v for k, v in os.environ.items() if k not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
     for more in ({}, {"OMP_WAIT_POLICY": "active"}):
         subprocess.run([sys.executable, "-c", code], env={**clean, **more}, check=True)
+
+
+def test_data_made_with_other_parameters_are_told():
+    piston = cl.system("adiabatic-piston", {"nu1": 0.5})
+    starts = {"x": np.linspace(-0.5, 0.5, 12), "v.x": np.linspace(0.6, -0.4, 12)}
+    rows = piston.simulate(starts=starts, steps=20)
+    with pytest.warns(cl.LearnWarning, match="nu1=0.5"):
+        cl.learn("adiabatic-piston", rows, unknown="F2")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", cl.LearnWarning)
+        model = cl.learn(piston, rows, unknown="F2")
+    assert model.info["rollout_fine"] < model.info["rollout_still"]

@@ -94,9 +94,24 @@ static void no_explosion(void **unused) {
     clsi_text_clear(&t);
 }
 
+/* Each use of an unknown function adds a name to the list that the reader of the formula looks at for
+ * the nearest one: the list may move. */
+static void a_mistake_behind_many_uses(void **unused) {
+    (void)unused;
+    for (int uses = 1; uses < 80; uses += 3) {
+        clsi_text t = {0};
+        clsi_text_append(&t, "coordinate x\nfunction V(d) = unknown\nhamiltonian H = p.x^2/2");
+        for (int i = 0; i < uses; i++) clsi_text_printf(&t, " + V(x + %d)", i);
+        clsi_text_append(&t, " + p.xx\n");
+        refused(t.data, "unknown name 'p.xx'; did you mean p.x?");
+        clsi_text_clear(&t);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_formula_is_written_out), cmocka_unit_test(places_of_an_unknown_function),
-        cmocka_unit_test(mistakes_are_named), cmocka_unit_test(no_explosion)};
+        cmocka_unit_test(mistakes_are_named), cmocka_unit_test(no_explosion),
+        cmocka_unit_test(a_mistake_behind_many_uses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

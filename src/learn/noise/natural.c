@@ -9,13 +9,22 @@
  * The terms stand in the order of how simple they are; where there is no room for all, the last ones are
  * missing. */
 #include "base/base.h"
+#include "base/locale.h"
 #include "learn/noise/noisy.h"
 #include <ctype.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_VARIABLES = CLSI_LAW_VARIABLES, MOST_PLACES = 4, DEGREE = 4, ALONE_DEGREE = 8 };
+enum {
+    MOST_VARIABLES = CLSI_LAW_VARIABLES,
+    MOST_PLACES = 4,
+    DEGREE = 4,
+    ALONE_DEGREE = 8,
+    MOST_LENGTHS = CLSI_LAW_LENGTHS,
+    LENGTH_TEXT = CLSI_LAW_LENGTH_TEXT
+};
 static const double TURNS = 0.3, FAR = 50; /* what a cosine needs to be seen; what no angle is */
 
 typedef clsi_law_variable variable;
@@ -27,6 +36,8 @@ typedef struct list {
     variable v[MOST_VARIABLES];
     int still;                /* of places alone */
     double nearest, farthest; /* squared distances of two or three places from the origin */
+    size_t n_gaps, n_lengths; /* those between two places come first */
+    char length[MOST_LENGTHS][LENGTH_TEXT]; /* from the ends of domains, or between two places */
 } list;
 
 /* ---- the variables ---- */
@@ -130,6 +141,68 @@ static int find_variables(const clsi_unknowns *us, const clsi_unknown *u, const 
     return l->d > 0;
 }
 
+/* 1: it is there; a name may be too long for it. */
+static int write_length(char *to, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = clsi_vsnprintf(to, LENGTH_TEXT, format, args);
+    va_end(args);
+    return n > 0 && n < LENGTH_TEXT;
+}
+
+static size_t state_of(const cls_system *s, const clsi_points *p, const char *name) {
+    size_t k = 0;
+    while (k < p->nz && strcmp(clsi_point_name(s, k), name) != 0) k++;
+    return k;
+}
+
+/* What is between two places: their sum or difference, where that is never near zero (parts of a line that keep their
+ * order, pistons that both leave the middle). */
+static void find_gaps(const cls_system *s, const clsi_points *p, list *l) {
+    static const double NEAR = 0.05;
+    static const struct {
+        double a, b;
+        const char *text;
+    } kinds[] = {{1, 1, "(%s + %s)"}, {1, -1, "(%s - %s)"}, {-1, 1, "(%s - %s)"}};
+    for (size_t i = 0; i < l->d && !s->ode; i++)
+        for (size_t j = i + 1; j < l->d; j++) {
+            size_t a = state_of(s, p, l->v[i].name), b = state_of(s, p, l->v[j].name);
+            if (l->v[i].kind != CLSI_LAW_PLACE || l->v[j].kind != CLSI_LAW_PLACE) continue;
+            for (size_t k = 0; k < 3 && a < p->nz && b < p->nz; k++) {
+                double low = INFINITY, high = -INFINITY;
+                for (size_t at = 0; at < p->n; at++) {
+                    double x = kinds[k].a * p->z[a * p->n + at] + kinds[k].b * p->z[b * p->n + at];
+                    low = fmin(low, x);
+                    high = fmax(high, x);
+                }
+                if (low > NEAR * high && l->n_lengths < MOST_LENGTHS)
+                    l->n_lengths +=
+                        (size_t)write_length(l->length[l->n_lengths], kinds[k].text,
+                                             l->v[k == 2 ? j : i].name, l->v[k == 2 ? i : j].name);
+            }
+        }
+}
+
+/* A coordinate `in (a, b)` is the length of what ends there: x - a and b - x are positive, and stand under logarithms
+ * and roots where x itself does not. */
+static void find_lengths(const cls_system *s, const clsi_points *p, list *l) {
+    find_gaps(s, p, l);
+    l->n_gaps = l->n_lengths;
+    for (size_t j = 0; j < l->d; j++)
+        for (size_t k = 0; k < s->nq && l->v[j].kind == CLSI_LAW_PLACE && !s->ode; k++) {
+            const variable *v = &l->v[j];
+            double low = s->coordinate[k].low, high = s->coordinate[k].high;
+            if (strcmp(v->name, s->coordinate[k].name) != 0) continue;
+            /* from zero on it is the place itself */
+            if (isfinite(low) && low != 0 && v->low > low && l->n_lengths < MOST_LENGTHS)
+                l->n_lengths += (size_t)write_length(l->length[l->n_lengths], "(%s %c %.15g)",
+                                                     v->name, low < 0 ? '+' : '-', fabs(low));
+            if (isfinite(high) && v->high < high && l->n_lengths < MOST_LENGTHS)
+                l->n_lengths +=
+                    (size_t)write_length(l->length[l->n_lengths], "(%.15g - %s)", high, v->name);
+        }
+}
+
 /* ---- the terms ---- */
 
 static void add(list *l, const char *format, const char *a, const char *b) {
@@ -199,6 +272,16 @@ static void add_specials(list *l) {
         }
 }
 
+/* Of lengths: what logarithms are of those that are variables themselves. */
+static void add_lengths(list *l) {
+    for (size_t k = 0; k < l->n_lengths; k++) {
+        add(l, "log%s", l->length[k], NULL);
+        add(l, "1/%s", l->length[k], NULL);
+        for (size_t i = 0; i < l->d; i++)
+            if (l->v[i].kind == CLSI_LAW_HEAT) add(l, "%s*log%s", l->v[i].name, l->length[k]);
+    }
+}
+
 /* Two or three places: what turning does not change. */
 static void add_distances(list *l) {
     static const char *const forms[] = {"%s", "%s^2", "sqrt%s", "1/sqrt%s", "log%s"};
@@ -229,8 +312,10 @@ static void add_high_powers(list *l) {
 static int begin_list(const clsi_unknowns *us, size_t i, const clsi_points *p, int still, list *l) {
     const clsi_unknown *u = &us->list[i];
     l->still = still && u->kind == CLSI_PART_LET && clsi_is_energy(u);
-    return !u->nonlinear && !u->learned.exponential && !(u->learned.trunk > 0) &&
-           find_variables(us, u, p, l);
+    if (u->nonlinear || u->learned.exponential || u->learned.trunk > 0) return 0;
+    if (!find_variables(us, u, p, l)) return 0;
+    if (clsi_is_energy(u)) find_lengths(us->system, p, l);
+    return 1;
 }
 
 size_t clsi_law_variables(const clsi_unknowns *us, size_t i, const clsi_points *p, int still,
@@ -239,6 +324,73 @@ size_t clsi_law_variables(const clsi_unknowns *us, size_t i, const clsi_points *
     if (!begin_list(us, i, p, still, &l)) return 0;
     memcpy(out, l.v, l.d * sizeof *out);
     return l.d;
+}
+
+size_t clsi_law_lengths(const clsi_unknowns *us, size_t i, const clsi_points *p, int still,
+                        char out[][CLSI_LAW_LENGTH_TEXT]) {
+    list l = {0};
+    if (!begin_list(us, i, p, still, &l)) return 0;
+    memcpy(out, l.length, sizeof l.length);
+    return l.n_lengths;
+}
+
+/* Is the place told by its distances from the ends of its domain? */
+static int has_length(const list *l, const variable *v) {
+    int found = 0;
+    for (size_t k = l->n_gaps; k < l->n_lengths; k++) found |= mentions(l->length[k], v->name);
+    return found;
+}
+
+static void add_first_of(const list *l, const variable *a, clsi_text *t) {
+    if (a->kind == CLSI_LAW_MOVING) clsi_text_printf(t, ";%s^2;", a->name);
+    if (a->kind == CLSI_LAW_HEAT) clsi_text_printf(t, ";%s*log(%s);", a->name, a->name);
+    if (a->kind == CLSI_LAW_ENTROPY)
+        clsi_text_printf(t, ";%s;%s^2;exp(%s);", a->name, a->name, a->name);
+    if (a->kind == CLSI_LAW_PLACE && !has_length(l, a))
+        clsi_text_printf(t, ";%s;%s^2;", a->name, a->name);
+    for (size_t k = 0; k < l->n_lengths && a->kind == CLSI_LAW_HEAT; k++)
+        clsi_text_printf(t, ";%s*log%s;", a->name, l->length[k]);
+}
+
+/* Where a search begins: is this term one of those without which an energy moves nothing and warms nothing? Masses,
+ * heat capacities, forces that are constant or grow with the place or with temperature; those of gases where a place is
+ * a length; of an energy of entropies what gives them temperatures. */
+static int is_first(const list *l, const char *term, size_t length) {
+    char *text = clsi_strndup(term, length);
+    clsi_text t = {0};
+    int found = 0;
+    for (size_t i = 0; i < l->d; i++) {
+        const variable *a = &l->v[i];
+        int moving = a->kind == CLSI_LAW_MOVING, heat = a->kind == CLSI_LAW_HEAT;
+        add_first_of(l, a, &t);
+        for (size_t j = 0; j < l->d; j++) {
+            const variable *b = &l->v[j];
+            if (i == j || moving != (b->kind == CLSI_LAW_MOVING)) continue;
+            if ((heat && b->kind == CLSI_LAW_HEAT) || has_length(l, a) || has_length(l, b))
+                continue;
+            clsi_text_printf(&t, ";%s*%s;", a->name, b->name);
+        }
+    }
+    for (const char *at = t.data; at && text && (at = strstr(at, text)) && !found; at++)
+        found = at[-1] == ';' && at[length] == ';';
+    clsi_text_clear(&t);
+    free(text);
+    return found;
+}
+
+void clsi_natural_first(const clsi_unknowns *us, size_t i, const clsi_points *p, int still,
+                        unsigned char *keep) {
+    const clsi_learned *part = &us->list[i].learned;
+    list l = {0};
+    int energy = clsi_is_energy(&us->list[i]) && begin_list(us, i, p, still, &l);
+    const char *at = strchr(part->field->spec, '(') + 1;
+    for (size_t k = 0; k < part->field->n_parameters; k++) {
+        size_t length = strcspn(at, ";");
+        if (k + 1 == part->field->n_parameters) length = strlen(at) - 1;
+        keep[k] = (unsigned char)(energy ? is_first(&l, at, length) : k == 0);
+        at += length + 1;
+        at += strspn(at, " ");
+    }
 }
 
 cls_status clsi_natural_terms(const clsi_unknowns *us, size_t i, const clsi_points *p, int still,
@@ -254,6 +406,7 @@ cls_status clsi_natural_terms(const clsi_unknowns *us, size_t i, const clsi_poin
     if (constant) add(&l, "1", NULL, NULL);
     for (int degree = 1; degree <= 2; degree++) add_degree(&l, degree);
     add_specials(&l);
+    add_lengths(&l);
     if (l.nearest < l.farthest) add_distances(&l);
     for (int degree = 3; degree <= DEGREE; degree++) add_degree(&l, degree);
     add_high_powers(&l);

@@ -275,7 +275,7 @@ static cls_status find_terms(clsi_noisy *k) {
         status = go_back(k, first, begin, 0);
         if (status == CLS_OK) status = grow(k);
     }
-    if (status == CLS_NUMERIC && !k->blind) {
+    if (status == CLS_NUMERIC && !k->blind && !k->specs) {
         clsi_text_printf(&k->recipe.notes, "no fit with the first terms: begun with fewer\n");
         clsi_noisy_begin(k, 2, 0, 1);
         memset(k->full, 0, P * sizeof *begin);
@@ -324,6 +324,110 @@ static cls_status find_all_terms(clsi_noisy *k) {
                     (is_lost(k) && !(k->recipe.loss < before));
         if (there && worse && status != CLS_MEMORY) status = clsi_noisy_return(k, &kept, rows, 1);
     }
+    clsi_noisy_forget(&kept);
+    return status;
+}
+
+/* In units of the rows' own noise, with what the terms cost. */
+static cls_status cost_of(clsi_noisy *k, double *cost) {
+    size_t rows;
+    double *sigma = clsi_calloc(k->data->ny + 1, sizeof *sigma);
+    if (!sigma) return clsi_no_memory(k->w->error);
+    for (size_t c = 0; c < k->data->ny; c++)
+        sigma[c] = fmax(k->data->channel[c].noise, k->data->channel[c].floor);
+    cls_status status = clsi_noisy_describe(k, sigma, cost, &rows);
+    free(sigma);
+    return status;
+}
+
+/* Single moves and exchanges end where several terms would have to go at once. So the terms are chosen once more from
+ * none on, by what the fit there is says of the whole dictionary, as long as that costs less. */
+static cls_status choose_anew(clsi_noisy *k) {
+    enum { MOST = 3 };
+    clsi_noisy_kept before = {0};
+    double cost = INFINITY, other = 0;
+    size_t rows = k->recipe.window;
+    int changed;
+    cls_status status = cost_of(k, &cost);
+    for (size_t round = 0; round < MOST && status == CLS_OK && !clsi_noisy_is_over(k); round++) {
+        status = clsi_noisy_remember(k, &before);
+        if (status != CLS_OK) break;
+        memset(k->keep, 0, k->P);
+        for (size_t p = 0; p < k->P; p++) k->keep[p] = k->locked[p];
+        status = clsi_noisy_choose(k, 1, &changed);
+        if (status == CLS_OK && !memcmp(k->keep, before.keep, k->P)) round = MOST;
+        if (status == CLS_OK) status = clsi_noisy_take_terms(k);
+        if (status == CLS_OK) status = clsi_noisy_set_up(k);
+        if (status == CLS_OK) status = clsi_noisy_settle(k, rows);
+        if (status == CLS_OK) status = clsi_noisy_fit(k, rows, 1);
+        if (status == CLS_OK) status = cost_of(k, &other);
+        if (status == CLS_MEMORY || status == CLS_INTERRUPTED) break;
+        if (status == CLS_OK && other < cost) {
+            cost = other;
+            continue;
+        }
+        status = clsi_noisy_return(k, &before, rows, 1);
+        break;
+    }
+    clsi_noisy_forget(&before);
+    return status;
+}
+
+/* An energy with heat in it of which nothing is known: its polynomials are of many inputs at once, and temperatures,
+ * heat capacities and forces all come from them. */
+static int is_whole_energy(const clsi_noisy *k) {
+    const clsi_unknowns *us = k->w->unknowns ? k->w->unknowns : k->all;
+    for (size_t i = 0; i < us->n; i++)
+        if (us->list[i].kind == CLSI_PART_FORMULA) return us->s->m > 0;
+    return 0;
+}
+
+/* Polynomials end in nothing where a law is far from all of them (logarithms of four inputs): their first terms cannot
+ * be simulated, or leave more than noise whatever is added, or follow it with too many. Then the terms of laws are
+ * begun with, not arrived at. What explains longer windows stays, of equal ones what costs less. */
+static cls_status find_by_laws(clsi_noisy *k, cls_status found) {
+    int there = found == CLS_OK, begun = 0, better = 1;
+    if (k->blind || (there && !is_whole_energy(k)) || (!there && found != CLS_NUMERIC) ||
+        clsi_noisy_is_over(k))
+        return found;
+    clsi_noisy before;
+    clsi_noisy_kept kept = {0};
+    double cost = INFINITY, other = INFINITY;
+    size_t rows = there ? k->recipe.window : 0;
+    clsi_text notes = k->recipe.notes; /* of what is given up are no news */
+    cls_status status = there ? clsi_noisy_remember(k, &kept) : CLS_OK;
+    if (status == CLS_OK && there) status = cost_of(k, &cost);
+    if (status == CLS_OK) status = clsi_noisy_begin_laws(k, &before, &begun);
+    if (status != CLS_OK || !begun) {
+        clsi_noisy_forget(&kept);
+        return status == CLS_OK ? found : status;
+    }
+    clsi_noisy_kept shortest = k->shortest; /* it is of other terms */
+    k->shortest = (clsi_noisy_kept){0};
+    k->implicit = 0;
+    k->recipe.notes = (clsi_text){0};
+    clsi_text_printf(&k->recipe.notes, "%s: begun in the terms that laws are written in\n",
+                     there ? "nothing of the energy is known"
+                           : "polynomials could not be simulated");
+    status = start(k);
+    if (status == CLS_OK) status = find_terms(k);
+    if (status == CLS_OK) status = choose_anew(k);
+    if (status == CLS_OK && there) status = cost_of(k, &other);
+    if (there)
+        better =
+            status == CLS_OK && (k->recipe.window != rows ? k->recipe.window > rows : other < cost);
+    if (!better && status != CLS_MEMORY && status != CLS_INTERRUPTED) {
+        clsi_noisy_swap(k, &before);
+        status = clsi_noisy_return(k, &kept, rows, 1);
+        clsi_noisy_forget(&k->shortest);
+        k->shortest = shortest;
+        clsi_text_clear(&k->recipe.notes);
+        k->recipe.notes = notes;
+    } else {
+        clsi_noisy_forget(&shortest);
+        clsi_text_clear(&notes);
+    }
+    clsi_noisy_free_dictionary(&before);
     clsi_noisy_forget(&kept);
     return status;
 }
@@ -501,7 +605,8 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
     if (status && status != CLS_MEMORY && k->still) /* heat that only they have */
         status = begin_moving(k);
     if (status == CLS_OK) status = find_all_terms(k);
-    if (status == CLS_OK) status = clsi_noisy_prefer(k);
+    status = find_by_laws(k, status);
+    if (status == CLS_OK && !k->specs) status = clsi_noisy_prefer(k);
     if (status == CLS_OK && k->misfit && k->specs) status = grow_further(k);
     if (status == CLS_OK) status = score(k);
     if (status == CLS_OK && clsi_noisy_lacks(w->points))

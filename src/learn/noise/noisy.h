@@ -114,6 +114,9 @@ cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed);
 
 /* The fit in other terms where they explain as much with less. */
 cls_status clsi_noisy_prefer(clsi_noisy *k);
+/* The dictionary of these terms with the few that everything begins with; `before`, which is empty, has the one that
+ * there was, the caller frees it. *begun 0: there is none, nothing has changed. */
+cls_status clsi_noisy_begin_laws(clsi_noisy *k, clsi_noisy *before, int *begun);
 /* The coefficients of `before`, polynomials, in the dictionary of k. */
 cls_status clsi_noisy_translate(clsi_noisy *k, const clsi_noisy *before);
 /* A table of specs, one for each part of the options; the learner has it, and frees its texts. */
@@ -158,7 +161,7 @@ void clsi_noisy_prices(const clsi_noisy *k, size_t rows, double *price);
 cls_status clsi_noisy_constants(clsi_noisy *k, const double *S, double memory, clsi_dropped *out);
 
 /* What a part depends on. */
-enum { CLSI_LAW_VARIABLES = 6 };
+enum { CLSI_LAW_VARIABLES = 6, CLSI_LAW_LENGTHS = 6, CLSI_LAW_LENGTH_TEXT = 80 };
 typedef enum { CLSI_LAW_PLACE, CLSI_LAW_MOVING, CLSI_LAW_HEAT, CLSI_LAW_ENTROPY } clsi_law_kind;
 typedef struct clsi_law_variable {
     const char *name;
@@ -168,6 +171,12 @@ typedef struct clsi_law_variable {
 /* Those of part i, `still`: positions alone; their number, 0: it depends on others as well, or on too many. */
 size_t clsi_law_variables(const clsi_unknowns *us, size_t i, const clsi_points *p, int still,
                           clsi_law_variable *out);
+/* Texts of the distances of its places from the ends of their domains, "(x + 2)"; their number. */
+size_t clsi_law_lengths(const clsi_unknowns *us, size_t i, const clsi_points *p, int still,
+                        char out[][CLSI_LAW_LENGTH_TEXT]);
+/* Which terms of part i, that has the dictionary of natural.c, a search begins with; keep of that part alone. */
+void clsi_natural_first(const clsi_unknowns *us, size_t i, const clsi_points *p, int still,
+                        unsigned char *keep);
 /* "terms(...)" for part i, at most so many, `still`: of positions alone; NULL: there are none for it. */
 cls_status clsi_natural_terms(const clsi_unknowns *us, size_t i, const clsi_points *p, int still,
                               size_t most, char **spec, cls_error *error);

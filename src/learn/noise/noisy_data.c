@@ -51,11 +51,27 @@ static int is_wanted(const clsi_learner *w) {
     return w->o->loss && strcmp(w->o->loss, "multiple-shooting") == 0;
 }
 
+/* A lagrangian whose masses are known is a hamiltonian of which velocities are measured; others are not simulated while
+ * they are learned. */
+int clsi_noisy_moves(const clsi_learner *w) {
+    const cls_system *s = w->system;
+    if (s->formalism != CLS_LAGRANGIAN) return 1;
+    if (s->form->kind != CLSI_FORM_PHASE) return 0;
+    for (size_t i = 0; i < w->o->n_unknown; i++) {
+        if (s->formula_name && !strcmp(s->formula_name, w->o->unknown[i])) return 0;
+        for (size_t k = 0; k < s->n_lets; k++)
+            if (!strcmp(s->lets[k].name, w->o->unknown[i]) &&
+                cls_depends(s->g, s->lets[k].node, s->n, s->v))
+                return 0;
+    }
+    return 1;
+}
+
 int clsi_learner_is_noisy(const clsi_learner *w) {
     const clsi_points *p = w->points;
     if (is_wanted(w)) return 1;
     if (!is_free(w) || p->intervals) return 0;
-    if (w->system->formalism == CLS_LAGRANGIAN && !clsi_noisy_lacks(p)) return 0;
+    if (!clsi_noisy_moves(w) && !clsi_noisy_lacks(p)) return 0;
     return noise_of(p) > NOISY || clsi_noisy_lacks(p) || clsi_points_uneven(p);
 }
 

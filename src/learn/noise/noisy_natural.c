@@ -66,8 +66,8 @@ char **clsi_noisy_specs(clsi_learner *w, cls_error *error) {
 /* ---- what is to be compared ---- */
 
 /* Specs of the other dictionary, one for each part of the options; 0 in *any: there is nothing to gain, or
- * no other terms. */
-static cls_status find_specs(clsi_noisy *k, char ***out, int *any) {
+ * no other terms. Parts with fewer terms than `fewest` keep them. */
+static cls_status find_specs(clsi_noisy *k, size_t fewest, char ***out, int *any) {
     clsi_learner *w = k->w;
     size_t left = MOST_TERMS;
     cls_status status = CLS_OK;
@@ -79,7 +79,7 @@ static cls_status find_specs(clsi_noisy *k, char ***out, int *any) {
         size_t part = 0, kept = 0, most = left < MOST_OF_PART ? left : MOST_OF_PART;
         while (strcmp(w->o->unknown[part], l->part) != 0) part++;
         for (size_t p = 0; p < l->field->n_parameters; p++) kept += k->keep[l->offset + p];
-        if (kept < 2 || !clsi_terms_free(k->all, i) || specs[part]) continue;
+        if (kept < fewest || !clsi_terms_free(k->all, i) || specs[part]) continue;
         /* a friction on several momenta has many fields: they would be as many dictionaries */
         if (clsi_field_count(w->system, l->part, k->all->list[i].kind, NULL) > 1) continue;
         status = clsi_natural_terms(k->all, i, w->points, k->still, most, &specs[part], w->error);
@@ -277,7 +277,7 @@ cls_status clsi_noisy_prefer(clsi_noisy *k) {
     other.all = NULL, other.keep = NULL, other.part = NULL, other.full = NULL;
     other.whole = NULL, other.whole_open = NULL;
     cls_status status =
-        c.sigma && found && count ? find_specs(k, &other.specs, &any) : clsi_no_memory(w->error);
+        c.sigma && found && count ? find_specs(k, 2, &other.specs, &any) : clsi_no_memory(w->error);
     if (status == CLS_OK && any) {
         memcpy(c.sigma, k->multiple->sigma, k->data->ny * sizeof *c.sigma);
         status = clsi_noisy_describe(k, c.sigma, &c.cost, &c.rows);
@@ -301,4 +301,43 @@ cls_status clsi_noisy_prefer(clsi_noisy *k) {
     free(count);
     free(c.sigma);
     return status;
+}
+
+/* ---- where polynomials end in nothing ---- */
+
+/* Terms that everything begins with, their coefficients zero. */
+static void begin_first(clsi_noisy *k) {
+    clsi_terms_low(k->all, 2, 0, 1, k->keep);
+    for (size_t i = 0; i < k->all->n; i = clsi_group_end(k->all, i))
+        if (k->all->list[i].natural)
+            clsi_natural_first(k->all, i, k->w->points, k->still,
+                               k->keep + k->all->list[i].learned.offset);
+    memset(k->full, 0, k->P * sizeof *k->full);
+}
+
+cls_status clsi_noisy_begin_laws(clsi_noisy *k, clsi_noisy *before, int *begun) {
+    clsi_learner *w = k->w;
+    int any = 0, energies = 0;
+    *begun = 0;
+    *before = *k;
+    before->all = NULL, before->keep = NULL, before->part = NULL, before->full = NULL;
+    before->whole = NULL, before->whole_open = NULL, before->shaped = NULL, before->n_shaped = 0;
+    cls_status status = find_specs(k, 0, &before->specs, &any);
+    if (status == CLS_OK && any) status = clsi_noisy_room(before, k->all->choices.halved);
+    for (size_t i = 0; any && status == CLS_OK && i < before->all->n; i++)
+        energies += before->all->list[i].natural && clsi_is_energy(&before->all->list[i]);
+    if (status != CLS_OK || !energies) {
+        clsi_noisy_free_dictionary(before);
+        return status;
+    }
+    before->still &= k->still;
+    clsi_noisy_swap(k, before);
+    begin_first(k);
+    clsi_multiple_free(&k->whole);
+    cls_system_free(&k->whole_open);
+    if (k->multiple) k->multiple->n_pieces = 0; /* starts from the data */
+    for (size_t c = 0; c < k->data->ny; c++) k->noise[c] = INFINITY;
+    if (w->error) w->error->message[0] = '\0';
+    *begun = 1;
+    return CLS_OK;
 }

@@ -336,6 +336,25 @@ static cls_status drop_vague(clsi_noisy *k, int *gone) {
     return status;
 }
 
+/* Terms of any part that explain less than they cost beside these: what polynomials had needed elsewhere goes with
+ * them. *gone: there were some. */
+static cls_status drop_idle(clsi_noisy *k, int *gone) {
+    cls_status status = clsi_noisy_choose(k, 0, gone);
+    if (status != CLS_OK || !*gone) return status;
+    for (size_t i = 0; i < k->n_shaped; i++) {
+        clsi_shape_set *set = &k->shaped[i].set;
+        const unsigned char *keep = k->keep + k->all->list[k->shaped[i].i].learned.offset;
+        size_t n = 0;
+        for (size_t e = 0; e < set->n; e++) {
+            if (!keep[e]) continue;
+            set->term[n] = set->term[e];
+            set->theta[n++] = set->theta[e];
+        }
+        set->n = n;
+    }
+    return rebuild(k);
+}
+
 cls_status clsi_noisy_shape(clsi_noisy *k, clsi_noisy *other, const clsi_shape_set *found,
                             const size_t *count, size_t which, const clsi_contest *c,
                             int *swapped) {
@@ -351,10 +370,11 @@ cls_status clsi_noisy_shape(clsi_noisy *k, clsi_noisy *other, const clsi_shape_s
     if (status == CLS_OK && n) {
         clsi_noisy_swap(k, other);
         *swapped = 1;
-        for (int gone = 1; gone && status == CLS_OK;) {
+        for (int gone = 1, idle = 1; gone && status == CLS_OK;) {
             status = settle(k, c);
             keep_coefficients(k);
             if (status == CLS_OK) status = drop_vague(k, &gone);
+            if (status == CLS_OK && !gone && idle) status = drop_idle(k, &gone), idle = 0;
         }
     }
     free(list);

@@ -49,7 +49,7 @@ static const family families[] = {
     {"(c + x)^d", ABOVE, POWER, 0, 0, 0, 1},
     {"x/(c + x + d*x^2)", ABOVE, RATE, 0, 0, 0, 0},
 };
-enum { FAMILIES = sizeof families / sizeof *families, FIRST = 2, MOST_BASES = 12, MOST_GRID = 16 };
+enum { FAMILIES = sizeof families / sizeof *families, FIRST = 2, MOST_BASES = 16, MOST_GRID = 16 };
 
 size_t clsi_shape_families(void) {
     return FAMILIES;
@@ -194,8 +194,10 @@ static cls_status add_base(clsi_shapes *s, const cls_scope *scope, clsi_text *te
     return status;
 }
 
+/* Variables, lengths, and what is made of places; factors of products are of the first two kinds. */
 static cls_status add_bases(clsi_shapes *s, const cls_scope *scope, size_t n_variables,
-                            const clsi_law_variable *v, size_t n, const double *x,
+                            const clsi_law_variable *v, size_t n_lengths,
+                            char length[][CLSI_LAW_LENGTH_TEXT], size_t n, const double *x,
                             cls_error *error) {
     cls_status status = CLS_OK;
     clsi_text text = {0}, sum = {0};
@@ -206,6 +208,10 @@ static cls_status add_bases(clsi_shapes *s, const cls_scope *scope, size_t n_var
         status = add_base(s, scope, &text, what, n, x, error);
         if (v[i].kind == CLSI_LAW_PLACE)
             clsi_text_printf(&sum, "%s%s^2", n_places++ ? " + " : "", v[i].name);
+    }
+    for (size_t i = 0; i < n_lengths && status == CLS_OK; i++) {
+        clsi_text_append(&text, length[i]);
+        status = add_base(s, scope, &text, (clsi_shape_base){.positive = 1}, n, x, error);
     }
     for (size_t i = 0; i < n_variables; i++)
         for (size_t j = i + 1; j < n_variables && status == CLS_OK; j++) {
@@ -247,9 +253,11 @@ cls_status clsi_shapes_create(const clsi_unknowns *us, const clsi_unknowns *name
                               clsi_shapes **out, cls_error *error) {
     const clsi_learned *l = &named->list[i].learned;
     clsi_law_variable v[CLSI_LAW_VARIABLES];
+    char length[CLSI_LAW_LENGTHS][CLSI_LAW_LENGTH_TEXT];
     size_t n_variables = clsi_law_variables(us, i, p, still, v);
     *out = NULL;
     if (!n_variables) return CLS_OK;
+    size_t n_lengths = clsi_law_lengths(us, i, p, still, length);
     clsi_shapes *s = clsi_calloc(1, sizeof *s);
     if (!s) return clsi_no_memory(error);
     s->d = l->d;
@@ -260,8 +268,9 @@ cls_status clsi_shapes_create(const clsi_unknowns *us, const clsi_unknowns *name
     cls_scope scope = {l->d, (const char *const *)l->input, s->x};
     for (size_t k = 0; k < l->d && status == CLS_OK; k++) s->x[k] = cls_symbol(s->g, l->input[k]);
     if (status == CLS_OK) status = add_plain(s, &scope, l->field->spec, error);
-    if (status == CLS_OK) status = add_bases(s, &scope, n_variables, v, n, x, error);
-    if (status == CLS_OK) status = push_all(s, n_variables, error);
+    if (status == CLS_OK)
+        status = add_bases(s, &scope, n_variables, v, n_lengths, length, n, x, error);
+    if (status == CLS_OK) status = push_all(s, n_variables + n_lengths, error);
     if (status == CLS_OK)
         *out = s;
     else

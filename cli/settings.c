@@ -1,0 +1,115 @@
+/* The parameters that files were made with. What clausius writes says the system and, in its note `# set:`, the parameters
+ * that were not those of the system file. Whoever opens that system beside such files means the same ones, unless
+ * --set says others. */
+#include "cli.h"
+#include "table.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The note `set` of a file of this system, "" where it has none; NULL: of another system, of nobody, or not to be read twice. */
+static cls_status read_note(const cli_arguments *a, const char *system, const char *path,
+                            char **out, cls_error *error) {
+    struct stat st;
+    cls_reader *reader = NULL;
+    cls_read_options options;
+    cls_error ignored; /* what is wrong with a file is told when it is read */
+    *out = NULL;
+    if (stat(path, &st) || !S_ISREG(st.st_mode)) return CLS_OK;
+    cls_status status = cli_read_options(a, NULL, &options, error);
+    if (status) return status;
+    status = cls_reader_open(path, &options, &reader, &ignored);
+    if (status) return status == CLS_MEMORY ? cli_no_memory(error) : CLS_OK;
+    const cls_table *head = cls_reader_head(reader);
+    const char *name = cls_table_note(head, "system"), *set = cls_table_note(head, "set");
+    if (name && !strcmp(last_part(name), last_part(system)) && !(*out = strdup(set ? set : "")))
+        status = cli_no_memory(error);
+    cls_reader_close(&reader);
+    return status;
+}
+
+static int is_known(const cls_system *s, const char *name, size_t n_unknown,
+                    const char *const *unknown) {
+    for (size_t i = 0; i < n_unknown; i++)
+        if (!strcmp(unknown[i], name)) return 0;
+    for (size_t i = 0; i < cls_system_parameter_count(s); i++)
+        if (!strcmp(cls_system_parameter_name(s, i), name))
+            return !cls_system_parameter_is_unknown(s, i);
+    return 0;
+}
+
+/* Only what is known of the system: neither what is to be learned nor inputs, whose columns the file has. */
+static cls_status keep_known(const cls_system *s, size_t n_unknown, const char *const *unknown,
+                             const char *path, char **note, cls_error *error) {
+    cli_assignments set;
+    size_t kept = 0;
+    cls_status status = cli_assignments_parse("--set", *note, &set, error);
+    if (status) return cli_prefix(error, "%s: its note `# set:`", path);
+    for (size_t i = 0; i < set.list.n; i++) {
+        if (!is_known(s, set.names[i], n_unknown, unknown)) continue;
+        set.names[kept] = set.names[i];
+        set.values[kept] = set.values[i];
+        set.formulas[kept++] = set.formulas[i];
+    }
+    set.list.n = kept;
+    char *text = cli_assignments_text(&set);
+    cli_assignments_free(&set);
+    if (!text) return cli_no_memory(error);
+    free(*note);
+    *note = text;
+    return CLS_OK;
+}
+
+/* What all files of the system agree on, in *set ("": nothing); `from` is the first that says it. */
+static cls_status agree(const cli_arguments *a, const char *system, size_t n,
+                        const char *const *files, size_t n_unknown, const char *const *unknown,
+                        char **set, const char **from, cls_error *error) {
+    cli_motion bare = {0};
+    cls_status status = CLS_OK;
+    *set = NULL;
+    *from = NULL;
+    for (size_t i = 0; !status && i < n; i++) {
+        char *note = NULL;
+        status = read_note(a, system, files[i], &note, error);
+        if (!status && note && *note && !bare.system)
+            status = cli_motion_open(system, NULL, &bare, error);
+        if (!status && note && *note)
+            status = keep_known(bare.system, n_unknown, unknown, files[i], &note, error);
+        if (!status && note && *set && strcmp(note, *set))
+            status = cli_fail(error, CLS_USAGE,
+                              "%s was made with \"%s\", %s with \"%s\" (their notes `# set:`): "
+                              "use one after the other, or say --set",
+                              *from, **set ? *set : "nothing set", files[i],
+                              *note ? note : "nothing set");
+        if (!status && note && !*set) {
+            *set = note;
+            *from = files[i];
+            note = NULL;
+        }
+        free(note);
+    }
+    cli_motion_free(&bare);
+    return status;
+}
+
+cls_status cli_motion_open_beside(const cli_arguments *a, const char *system, size_t n,
+                                  const char *const *files, size_t n_unknown,
+                                  const char *const *unknown, cli_motion *out, cls_error *error) {
+    const char *given = cli_value_if_any(a, "set"), *from = NULL;
+    char *set = NULL;
+    *out = (cli_motion){0};
+    cls_status status =
+        given ? CLS_OK : agree(a, system, n, files, n_unknown, unknown, &set, &from, error);
+    if (!status) status = cli_motion_open(system, given ? given : set, out, error);
+    if (!status && set && *set && !cli_value_if_any(a, "quiet") && !cli_value_if_any(a, "json"))
+        cli_notice("%s was made with %s (its note `# set:`), which is taken; --set gives others",
+                   from, set);
+    free(set);
+    return status;
+}
