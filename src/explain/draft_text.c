@@ -247,7 +247,7 @@ static void write_flows(const clsi_draft *d) {
     size_t n = clsi_draft_coordinates(d), m = clsi_draft_count(d, TEMPERATURE, TEMPERATURE);
     const clsi_draft_column *c;
     for (size_t k = 0; k < n; k++)
-        clsi_text_printf(d->f, "friction F_%s on %s: %s <- unknown dry + viscous\n",
+        clsi_text_printf(d->f, "friction F_%s on %s: %s <- unknown dry + viscous + quadratic\n",
                          clsi_draft_coordinate(d, k)->variable,
                          heated(d, k < m ? k
                                    : m   ? m - 1

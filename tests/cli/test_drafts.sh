@@ -87,4 +87,19 @@ test_drafts_of_amounts_and_voltages() {
     expect_json 'd["test"]["better"] and d["report"]["channels"][0]["run"] < 0.03' # the noise is 0.02
 }
 
+# A spring in air as a German instrument writes it: decimal commas, units below the names. Drag is quadratic, which the draft has.
+test_a_spring_in_air() {
+    awk 'function f(x, v) {return -20*x - 300*x^3 - 0.3*v - 0.5*sqrt(v*v)*v}
+        BEGIN {srand(2); print "Messung vom 3.11.2026"; print "Zeit;Auslenkung"; print "[s];[mm]"; x = 0.35; v = 0; h = 0.002
+        for (k = 0; k < 5000; k++) {
+            if (k % 10 == 0) {line = sprintf("%.4f;%.4f", k*h, 1000*x + (rand() + rand() + rand() + rand() - 2)*1.7); gsub(/\./, ",", line); print line}
+            xm = x + h/2*v; vm = v + h/2*f(x, v); x += h*vm; v += h*f(xm, vm)}}' >messung.csv
+    run "$CLAUSIUS" new feder --from messung.csv
+    expect_ok
+    expect_in_file 'unknown dry . viscous . quadratic' feder.clausius
+    run "$CLAUSIUS" learn feder.clausius messung.csv --json
+    expect_ok
+    expect_json 'd["test"]["better"] and d["test"]["rmse"]["Auslenkung"] < 1.5*d["noise"]["Auslenkung"]'
+}
+
 run_tests
