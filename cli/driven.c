@@ -68,6 +68,7 @@ cls_status cli_inputs_read(const cli_arguments *a, cli_motion *m, const char *pa
     *out = (cli_inputs){0};
     if (!path && hold) return cli_fail(error, CLS_USAGE, "--hold needs --inputs FILE");
     if (!path) return CLS_OK;
+    if (!hold && m->model) hold = "auto"; /* as it was learned */
     if (!cls_system_input_count(s))
         return cli_fail(error, CLS_USAGE,
                         "%s has no inputs: `input u` declares one, then formulas can use it",

@@ -350,6 +350,7 @@ static cls_status print_json(const cls_system *s, const cls_simulate_info *i, co
 
 static const char *hold_text(const char *hold) {
     if (!hold || !strcmp(hold, "zero")) return "each held until the next";
+    if (!strcmp(hold, "auto")) return "held or joined by lines, as their values look";
     return strcmp(hold, "linear") ? hold : "joined by lines";
 }
 
@@ -477,8 +478,8 @@ static const cli_option options[] = {
     {"set", 0, "LIST", "values of parameters and inputs, \"m=2, k=2/3, u=0.3*sin(t)\""},
     {"inputs", 0, "FILE", "columns with the values of the system's inputs"},
     {"hold", 0, "KIND",
-     "inputs between their samples: zero (the last value, default), linear, auto, or each its own: "
-     "u=zero, Tout=linear"},
+     "inputs between their samples: zero (the last value; default of systems), linear, auto (as "
+     "they look; default of models), or each its own: u=zero, Tout=linear"},
     {"at", 0, "FILE", "rows at the times of this file, in whole steps of at most h"},
     {"steps", 0, "N", "how many steps; 0 gives the start"},
     {"until", 0, "T", "until this time: the nearest whole number of steps; else the system's"},

@@ -122,7 +122,7 @@ class Dynamics(Facts):
         return {**notes, "scheme": options["scheme"], "h": _shortest(options["h"]), "version": _core.version}
 
     @describe("simulate")
-    def simulate(self, start=None, until=None, *, steps=None, every=1, h=None, at=None, starts=None, threads=0, inputs=None, hold="zero", bands=False, row=None, progress=None, **options):
+    def simulate(self, start=None, until=None, *, steps=None, every=1, h=None, at=None, starts=None, threads=0, inputs=None, hold=None, bands=False, row=None, progress=None, **options):
         """Simulates one motion (a Run) or, with `starts`, many (Runs).
 
         `start` is a dict of any of q, v.q or p.q, S or T by name (the rest comes from the system's file), the numbers of a state, or a
@@ -146,7 +146,7 @@ class Dynamics(Facts):
             if inputs:
                 raise UsageError("inputs are for one motion; loop over the starts")
             return self._many(starts, until, steps, every, threads, progress, options)
-        samples = self._samples(inputs, hold)
+        samples = self._samples(inputs, hold or ("auto" if self.is_model else "zero"))
         run = self._motion(start, row, until, steps, every, at, samples, progress, options)
         if bands:
             run = self._banded(run, lambda twin: twin._motion(start, row, until, steps, every, at, samples, False, options))

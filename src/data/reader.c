@@ -122,6 +122,8 @@ static cls_status place_columns(cls_reader *r, size_t room, double *const *colum
 cls_status cls_reader_next(cls_reader *r, size_t room, double *const *columns, size_t *rows,
                            cls_error *error) {
     NEED(error, r);
+    NEED(error, columns);
+    NEED(error, rows);
     cls_error own;
     if (!error) error = &own;
     *rows = 0;

@@ -170,6 +170,7 @@ cls_status cls_writer_expect(cls_writer *w, uint64_t rows, cls_error *error) {
 
 cls_status cls_writer_row(cls_writer *w, const double *row, cls_error *error) {
     NEED(error, w);
+    NEED(error, row);
     if (w->arrays) return clsi_array_file_row(w->arrays, row, error);
     if (w->saver) return cls_table_append(w->rows, row, error);
     if (w->size - w->used < w->n_columns * NUMBER + 1) {
@@ -211,6 +212,7 @@ static cls_status write_kept(cls_writer *w, cls_error *error) {
 
 cls_status cls_writer_commit(cls_writer **writer, cls_error *error) {
     NEED(error, writer);
+    NEED(error, *writer);
     cls_writer *w = *writer;
     cls_status status = !w->saver || w->arrays ? CLS_OK : write_kept(w, error);
     if (!status) status = w->arrays ? clsi_array_file_end(w->arrays, error) : write_text(w, error);

@@ -445,7 +445,7 @@ cls_status cls_program_emit_c(const cls_program *p, const char *name, char **out
     NEED(error, out);
     *out = NULL;
     NEED(error, p);
-    *out = NULL;
+    NEED(error, name);
     cls_status status = clsi_check_function_name(name, error);
     if (status != CLS_OK) return status;
     clsi_text text = {0};

@@ -71,7 +71,7 @@ static double *registers(const cls_program *p, double *work) {
 }
 
 void cls_program_prepare(const cls_program *p, double *work) {
-    if (!p) return;
+    if (!p || !work) return;
     const double *constants = p->plan ? p->plan->constants : p->constants;
     size_t n = p->plan ? p->plan->n_constants : p->n_constants;
     work = registers(p, work);
@@ -312,7 +312,7 @@ size_t clsi_program_rest_length(const cls_program *p) {
 }
 
 void cls_program_run(const cls_program *p, double *work, const double *in, double *out) {
-    if (!p) return;
+    if (!p || !work || (!in && p->n_inputs) || (!out && p->n_outputs)) return;
     work = registers(p, work);
     read_inputs(p, 0, p->n_inputs, work, in);
     clsi_copy_states(p, work, NULL, NULL);
@@ -438,6 +438,8 @@ void clsi_many_run(const cls_program *p, size_t most, double *work, size_t n, si
 cls_status cls_program_run_many(const cls_program *p, size_t n, size_t stride, const double *in,
                                 double *out) {
     NEED(NULL, p);
+    NEED(NULL, in || !n || !p->n_inputs);
+    NEED(NULL, out || !n || !p->n_outputs);
     double *work = clsi_malloc(clsi_many_size(p, n) * sizeof *work);
     if (!work) return CLS_MEMORY;
     clsi_many_prepare(p, n, work);

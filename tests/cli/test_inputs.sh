@@ -290,4 +290,24 @@ test_an_input_called_u() {
     done
 }
 
+# A model follows inputs as it was learned: sines that were sampled are joined by lines.
+test_models_take_inputs_as_they_look() {
+    printf '%s\n' 'system "a driven spring"' 'coordinate x' 'input u' 'temperature T with entropy S' 'parameter k = unknown near 1 in (0, inf)' \
+        'thermal lagrangian v.x^2/2 - k*x^2/2 + 100*T*(log(T) - 1)' 'friction on T: x <- -0.2*v.x' 'external force: x <- u' 'start x = 0, v.x = 0, T = 1' 'step 0.05' >spring.clausius
+    sed 's/unknown near 1 in (0, inf)/4/' spring.clausius >truth.clausius
+    run "$CLAUSIUS" simulate truth.clausius --set "u=sin(1.3*t) + sin(3.1*t)" --scheme bdf --until 30 --quiet -o run.csv
+    expect_ok
+    run "$CLAUSIUS" learn spring.clausius run.csv -o spring.safetensors --quiet
+    expect_ok
+    for hold in "" auto zero; do
+        run "$CLAUSIUS" simulate spring.safetensors --from run.csv --row first --inputs run.csv --at run.csv ${hold:+--hold $hold} -o "m$hold.csv"
+        expect_ok
+    done
+    expect_same m.csv mauto.csv
+    run "$CLAUSIUS" compare m.csv run.csv --columns x --tolerance 0.01
+    expect_ok
+    run "$CLAUSIUS" compare mzero.csv run.csv --columns x --tolerance 0.01
+    expect_exit 1
+}
+
 run_tests

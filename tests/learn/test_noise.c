@@ -5,8 +5,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "tests/learn/made_data.h"
+#include "tests/sanitized.h"
 #include "learn/noise/terms.h"
 #include <clausius/learn.h>
+#include <time.h>
 
 static const char truth[] = "coordinate q\nhamiltonian H = p.q^2 + q^2 + q^4/4\n"
                             "start q = 1, p.q = 0\nstep 0.1\n";
@@ -398,8 +400,66 @@ static void some_terms_of_a_basis(void **unused) {
     clsi_field_free(&some);
 }
 
+/* Says so from its so many-th question on; processor seconds when that was. */
+typedef struct listener {
+    size_t asked, from;
+    clock_t since;
+} listener;
+
+static int has_enough(void *context) {
+    listener *l = context;
+    if (++l->asked < l->from) return 0;
+    if (!l->since) l->since = clock();
+    return 1;
+}
+
+static const char damped[] =
+    "coordinate q\nentropy S\nhamiltonian p.q^2/2 + q^2/2 + 0.3*q^4 + exp(S)\n"
+    "friction on S: q <- -0.1*v.q\nstart q = 1, p.q = 0, S = 0\n";
+static const char damped_unknown[] =
+    "coordinate q\nentropy S\npart V of q = unknown\npart f of v.q = unknown\n"
+    "hamiltonian p.q^2/2 + V + exp(S)\nfriction on S: q <- -f*v.q\nstart q = 1, p.q = 0, S = 0\n";
+
+/* A stop ends the search for terms: no other dictionary, picture or sum is begun, each of which takes as
+ * long as all before it. What there is by then is a model. */
+static void a_stop_ends_the_search(void **unused) {
+    (void)unused;
+    SKIP_IF_SANITIZED(); /* minutes there */
+    cls_system *s = parse(damped), *u = parse(damped_unknown);
+    cls_table *t = make_data(s, 2, box, 8, 300, 0.05, 3);
+    const cls_table *table = t;
+    const char *name = "made here";
+    double whole = 0, most = 0;
+    size_t questions = 0;
+    spoil(t, 3e-2, 0);
+    for (size_t i = 0; i < 5; i++) { /* first without a stop */
+        cls_error e = {0};
+        cls_model *m;
+        cls_learn_info info;
+        listener l = {.from = i ? 1 + i * questions / 5 : SIZE_MAX};
+        cls_learn_options o = cls_learn_defaults();
+        clock_t began = clock();
+        o.interrupted = has_enough;
+        o.context = &l;
+        if (cls_learn(u, NULL, 1, &table, &name, &o, &m, &info, &e)) fail_msg("%s", e.message);
+        double after = (double)(clock() - (i ? l.since : began)) / CLOCKS_PER_SEC;
+        if (i)
+            most = fmax(most, after);
+        else
+            whole = after, questions = l.asked;
+        cls_learn_report_free(&info.report);
+        cls_model_free(&m);
+    }
+    print_message("%.2f s of %.2f after a stop\n", most, whole);
+    assert_true(most < 0.2 * whole);
+    cls_table_free(&t);
+    cls_system_free(&s);
+    cls_system_free(&u);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stop_ends_the_search),
         cmocka_unit_test(some_terms_of_a_basis),
         cmocka_unit_test(single_moves_find_the_best_set),
         cmocka_unit_test(of_equal_terms_the_simpler_is_taken),

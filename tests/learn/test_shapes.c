@@ -185,6 +185,23 @@ static void laws_of_declared_inputs_are_found(void **unused) {
     free(notes);
 }
 
+/* `of b - a` is a variable like any other. */
+static void laws_of_declared_formulas_are_found(void **unused) {
+    static const range box[] = {{"a", -1, 1}, {"b", -1, 1}, {"p.a", -0.5, 0.5}, {"p.b", -0.5, 0.5}};
+    (void)unused;
+    char *notes = learn_told(
+        "coordinate a, b\nhamiltonian H = (p.a^2 + p.b^2)/2 + 0.8*sqrt(0.3 + (b - a)^2) + a^2/4\n"
+        "start a = 0, b = 1, p.a = 0, p.b = 0\nstep 0.1\n",
+        "coordinate a, b\npart V = unknown of b - a\nhamiltonian H = (p.a^2 + p.b^2)/2 + V + "
+        "a^2/4\n"
+        "start a = 0, b = 1, p.a = 0, p.b = 0\nstep 0.1\n",
+        "V", 4, box, 0.01, 15, 60);
+    assert_non_null(strstr(notes, "1 term in the place of"));
+    assert_non_null(strstr(notes, "sqrt((b - a)^2 + "));
+    assert_true(tells_constant(notes, 0.3));
+    free(notes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(derivatives_in_constants_are_differences),
@@ -193,6 +210,7 @@ int main(void) {
         cmocka_unit_test(two_terms_that_need_each_other_are_found),
         cmocka_unit_test(a_softened_center_is_found),
         cmocka_unit_test(laws_of_declared_inputs_are_found),
+        cmocka_unit_test(laws_of_declared_formulas_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 """Calls every public function with what a caller can get wrong: NULL for all pointers, then NULL and
 indices beyond the end beside an object that is there, then one NULL after the other among arguments that
-are there (objects, texts, room for numbers). Usage: misuse.py LIBRARY INCLUDE [MODEL]. The functions
+are there (objects, texts, room for numbers), then the address of an object that is not there (freed twice,
+committed twice). Usage: misuse.py LIBRARY INCLUDE [MODEL [DATA]]. The functions
 are read from the headers, so that a new one is tried too. Each call is made in a child: one that ends
 by a signal is a finding. The last line is `N calls, K findings`; exit 1 with findings."""
 import ctypes
@@ -11,7 +12,8 @@ import resource
 import signal
 import sys
 
-LIBRARY, INCLUDE, *MODEL = sys.argv[1:4]
+LIBRARY, INCLUDE, *FILES = sys.argv[1:5]
+MODEL, DATA = FILES[:1], FILES[1:2]
 # Called in every step, with arrays whose sizes C cannot check, or not of the library at all.
 OMITTED = {"cls_allocation_hook"}
 NUMBERS = {"double": ctypes.c_double, "int": ctypes.c_int, "unsigned": ctypes.c_uint, "size_t": ctypes.c_size_t,
@@ -115,6 +117,24 @@ def objects(library):
         out = ctypes.c_void_p()
         if library.cls_model_read(path.encode(), ctypes.byref(out), None) == 0:
             made["cls_model"] = out
+    system, names = made["cls_system"], (ctypes.c_char_p * 2)(b"time", b"x")
+    node = (ctypes.c_uint32 * 1)(library.cls_constant(made["cls_graph"], ctypes.c_double(1)))
+    zero, one = ctypes.c_size_t(0), ctypes.c_size_t(1)
+    folder = os.environ.get("TMPDIR", "/tmp").encode()
+    more = [("cls_writer_open", "cls_writer", [folder + b"/misuse.csv", zero, None, None, ctypes.c_size_t(2), names]),
+            ("cls_writer_open", "cls_writer.npz", [folder + b"/misuse.npz", zero, None, None, ctypes.c_size_t(2), names]),
+            ("cls_program_create", "cls_program", [made["cls_graph"], zero, None, one, node]),
+            ("cls_invariants_find", "cls_invariants", [system, None, None])]
+    more += [("cls_reader_open", "cls_reader", [path.encode(), None]) for path in DATA]
+    more += [("cls_formulas_find", "cls_formulas", [made["cls_model"], None]) for path in MODEL]
+    for path in DATA:
+        table = ctypes.c_void_p()
+        if library.cls_table_read(path.encode(), ctypes.byref(table), None) == 0:
+            more.append(("cls_audit_trajectory", "cls_audit", [system, table, None]))
+    for name, kind, before in more:
+        out = ctypes.c_void_p()
+        if getattr(library, name)(*before, ctypes.byref(out), None) == 0:
+            made[kind] = out
     return made
 
 
@@ -130,7 +150,13 @@ def main():
         first = re.match(r"(?:const )?(cls_\w+) \*\w+$", parameters[0]) if parameters else None
         if first and first[1] in made:
             tries += [[made[first[1]]] + [argument(p, index) for p in parameters[1:]] for index in (False, True)]
-        for k, arguments in enumerate([*tries, *one_by_one(name, parameters, made)]):
+        kinds = [{}] + [{k.split(".")[0]: made[k]} for k in made if "." in k]  # an object of the same type in another state
+        named = [a for other in kinds for a in one_by_one(name, parameters, {**made, **other})
+                 if not other or any(type_of(p).rstrip("*").strip() in other for p in parameters)]
+        if any(re.match(r"(cls_\w+|char) \*\*\w+$", p) for p in parameters):
+            tries.append([ctypes.byref(ctypes.c_void_p()) if re.match(r"(cls_\w+|char) \*\*\w+$", p) else argument(p, False)
+                          for p in parameters])
+        for k, arguments in enumerate([*tries, *named]):
             calls += 1
             if not survives(library, name, arguments):
                 findings.append(f"{name}: ends the process (try {k})")

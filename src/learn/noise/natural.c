@@ -46,6 +46,15 @@ static int is_letter(char c) {
     return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '\'';
 }
 
+/* 1: it is there; a name may be too long for it. */
+static int write_text(char *to, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = clsi_vsnprintf(to, LENGTH_TEXT, format, args);
+    va_end(args);
+    return n > 0 && n < LENGTH_TEXT;
+}
+
 static int mentions(const char *text, const char *name) {
     size_t length = strlen(name);
     for (const char *at = text; (at = strstr(at, name)); at++)
@@ -82,13 +91,18 @@ static void set_distances(const clsi_unknowns *us, const clsi_points *p, list *l
     }
 }
 
-/* Inputs that somebody declared: states, lets or arguments of a function by their names, not formulas. */
+static int is_name(const char *text) {
+    while (is_letter(*text)) text++;
+    return !*text;
+}
+
+/* Inputs that somebody declared: states, lets or arguments of a function by their names; formulas of states. */
 static int take_declared(const cls_system *s, const clsi_learned *part, const clsi_points *p,
                          list *l) {
     for (size_t i = 0; i < part->d; i++) {
-        variable v = {part->input[i], CLSI_LAW_PLACE, part->low[i], part->high[i]};
-        for (const char *c = v.name; *c; c++)
-            if (!is_letter(*c)) return 0;
+        variable v = {.kind = CLSI_LAW_PLACE, .low = part->low[i], .high = part->high[i]};
+        if (!write_text(v.name, is_name(part->input[i]) ? "%s" : "(%s)", part->input[i])) return 0;
+        if (part->use && !is_name(part->input[i])) return 0;
         if (!strncmp(v.name, "v.", 2) || !strncmp(v.name, "p.", 2)) v.kind = CLSI_LAW_MOVING;
         for (size_t k = 0; k < s->m && !s->ode; k++)
             if (s->temperature[k].name && !strcmp(v.name, s->temperature[k].name))
@@ -124,7 +138,8 @@ static int find_variables(const clsi_unknowns *us, const clsi_unknown *u, const 
         return 1;
     }
     for (size_t k = 0; k < p->nz; k++) {
-        variable v = {.name = clsi_point_name(s, k), .kind = kind_of(s, k)};
+        variable v = {.kind = kind_of(s, k)};
+        if (!write_text(v.name, "%s", clsi_point_name(s, k))) return 0;
         int used = 0;
         for (size_t i = 0; i < part->d; i++) used |= mentions(part->input[i], v.name);
         if (!used || (l->still && v.kind != CLSI_LAW_PLACE)) continue;
@@ -139,15 +154,6 @@ static int find_variables(const clsi_unknowns *us, const clsi_unknown *u, const 
         if (!known && !l->still) return 0;
     }
     return l->d > 0;
-}
-
-/* 1: it is there; a name may be too long for it. */
-static int write_length(char *to, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    int n = clsi_vsnprintf(to, LENGTH_TEXT, format, args);
-    va_end(args);
-    return n > 0 && n < LENGTH_TEXT;
 }
 
 static size_t state_of(const cls_system *s, const clsi_points *p, const char *name) {
@@ -177,8 +183,8 @@ static void find_gaps(const cls_system *s, const clsi_points *p, list *l) {
                 }
                 if (low > NEAR * high && l->n_lengths < MOST_LENGTHS)
                     l->n_lengths +=
-                        (size_t)write_length(l->length[l->n_lengths], kinds[k].text,
-                                             l->v[k == 2 ? j : i].name, l->v[k == 2 ? i : j].name);
+                        (size_t)write_text(l->length[l->n_lengths], kinds[k].text,
+                                           l->v[k == 2 ? j : i].name, l->v[k == 2 ? i : j].name);
             }
         }
 }
@@ -195,11 +201,11 @@ static void find_lengths(const cls_system *s, const clsi_points *p, list *l) {
             if (strcmp(v->name, s->coordinate[k].name) != 0) continue;
             /* from zero on it is the place itself */
             if (isfinite(low) && low != 0 && v->low > low && l->n_lengths < MOST_LENGTHS)
-                l->n_lengths += (size_t)write_length(l->length[l->n_lengths], "(%s %c %.15g)",
-                                                     v->name, low < 0 ? '+' : '-', fabs(low));
+                l->n_lengths += (size_t)write_text(l->length[l->n_lengths], "(%s %c %.15g)",
+                                                   v->name, low < 0 ? '+' : '-', fabs(low));
             if (isfinite(high) && v->high < high && l->n_lengths < MOST_LENGTHS)
                 l->n_lengths +=
-                    (size_t)write_length(l->length[l->n_lengths], "(%.15g - %s)", high, v->name);
+                    (size_t)write_text(l->length[l->n_lengths], "(%.15g - %s)", high, v->name);
         }
 }
 

@@ -561,7 +561,8 @@ static cls_status doubt(clsi_noisy *k) {
         status = fix_scale(k, n, covariance, errors, &unseen);
     if (status == CLS_OK) status = report_parameters(k, errors);
     clsi_dropped dropped = {0};
-    if (status == CLS_OK && !k->w->info->normalised) status = clsi_noisy_dropped(k, &dropped);
+    if (status == CLS_OK && !k->w->info->normalised && !clsi_noisy_is_over(k))
+        status = clsi_noisy_dropped(k, &dropped);
     if (status == CLS_NUMERIC) status = CLS_OK; /* other terms cannot be simulated here */
     if (status == CLS_OK)
         status = clsi_learner_bands(k->w, n, covariance, errors, &dropped, k->report, k->w->error);

@@ -164,7 +164,7 @@ cls_status clsi_noisy_constants(clsi_noisy *k, const double *S, double memory, c
 enum { CLSI_LAW_VARIABLES = 6, CLSI_LAW_LENGTHS = 6, CLSI_LAW_LENGTH_TEXT = 80 };
 typedef enum { CLSI_LAW_PLACE, CLSI_LAW_MOVING, CLSI_LAW_HEAT, CLSI_LAW_ENTROPY } clsi_law_kind;
 typedef struct clsi_law_variable {
-    const char *name;
+    char name[CLSI_LAW_LENGTH_TEXT]; /* of a formula that somebody declared: in parentheses */
     clsi_law_kind kind;
     double low, high;
 } clsi_law_variable;

@@ -270,7 +270,7 @@ cls_status clsi_noisy_look(clsi_noisy *k, const clsi_noisy *named, int turned,
     if (!k->library) k->library = clsi_calloc(k->all->n + 1, sizeof *k->library);
     if (!k->library) return clsi_no_memory(k->w->error);
     for (size_t i = 0; i < k->all->n && status != CLS_MEMORY; i = clsi_group_end(k->all, i))
-        if (named->all->list[i].natural)
+        if (named->all->list[i].natural && !clsi_noisy_is_over(k))
             status = look_at(k, named, i, turned, found + i * CLSI_SHAPE_SETS, &count[i]);
     return status == CLS_MEMORY ? status : CLS_OK; /* nothing is found then */
 }

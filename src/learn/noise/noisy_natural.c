@@ -200,7 +200,7 @@ static cls_status fit_other(clsi_noisy *k, const clsi_noisy *before) {
     if (status == CLS_OK) status = clsi_noisy_take_terms(k);
     if (status == CLS_OK) status = clsi_noisy_set_up(k);
     if (status == CLS_OK) status = clsi_noisy_settle(k, k->recipe.window);
-    if (status == CLS_OK) status = clsi_noisy_prune(k, k->recipe.window);
+    if (status == CLS_OK && !clsi_noisy_is_over(k)) status = clsi_noisy_prune(k, k->recipe.window);
     return status == CLS_OK ? clsi_noisy_fit(k, k->recipe.window, 1) : status;
 }
 
@@ -249,7 +249,9 @@ static cls_status prefer_natural(clsi_noisy *k, clsi_noisy *named, clsi_contest 
 static cls_status prefer_shapes(clsi_noisy *k, const clsi_shape_set *found, const size_t *count,
                                 clsi_contest *c, int *taken) {
     cls_status status = CLS_OK;
-    for (size_t which = 0; which < CLSI_SHAPE_SETS && status == CLS_OK && !*taken; which++) {
+    for (size_t which = 0;
+         which < CLSI_SHAPE_SETS && status == CLS_OK && !*taken && !clsi_noisy_is_over(k);
+         which++) {
         clsi_noisy other = *k;
         int swapped = 0;
         other.all = NULL, other.keep = NULL, other.part = NULL, other.full = NULL;
@@ -278,15 +280,15 @@ cls_status clsi_noisy_prefer(clsi_noisy *k) {
     other.whole = NULL, other.whole_open = NULL;
     cls_status status =
         c.sigma && found && count ? find_specs(k, 2, &other.specs, &any) : clsi_no_memory(w->error);
-    if (status == CLS_OK && any) {
+    if (status == CLS_OK && any && !clsi_noisy_is_over(k)) {
         memcpy(c.sigma, k->multiple->sigma, k->data->ny * sizeof *c.sigma);
         status = clsi_noisy_describe(k, c.sigma, &c.cost, &c.rows);
         if (status == CLS_OK) status = clsi_noisy_remember(k, &c.best);
         if (status == CLS_OK) status = clsi_noisy_room(&other, k->all->choices.halved);
         if (status == CLS_OK) status = clsi_noisy_look(k, &other, 0, found, count);
-        if (status == CLS_OK && clsi_noisy_is_strained(k))
+        if (status == CLS_OK && clsi_noisy_is_strained(k) && !clsi_noisy_is_over(k))
             status = clsi_noisy_look_short(k, &other, 1, first, count + parts);
-        if (status == CLS_OK) status = prefer_natural(k, &other, &c);
+        if (status == CLS_OK && !clsi_noisy_is_over(k)) status = prefer_natural(k, &other, &c);
         if (status == CLS_OK) status = prefer_shapes(k, found, count, &c, &taken);
         taken = 0; /* by the shortest windows there may be better ones */
         if (status == CLS_OK) status = prefer_shapes(k, first, count + parts, &c, &taken);

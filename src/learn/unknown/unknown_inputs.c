@@ -4,6 +4,7 @@
 #include "base/locale.h"
 #include "expr/graph.h"
 #include "learn/unknown/unknown.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -54,6 +55,13 @@ static cls_status argument_inputs(const cls_system *s, clsi_learned *l, cls_erro
     return status;
 }
 
+/* "a; x - y": is one of them more than a name? */
+static int has_formula(const char *of) {
+    for (const char *c = of; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("_.'; ", *c)) return 1;
+    return 0;
+}
+
 /* Observables (q, v, log T) for a thermal lagrangian; (q, p, S) for a hamiltonian, where a named
  * part is a potential and has no momenta. For fields that name their inputs: the variables as they
  * are. */
@@ -64,7 +72,7 @@ cls_status clsi_choose_inputs(const cls_system *s, clsi_unknown *u, const clsi_p
         cls_status status = argument_inputs(s, l, error);
         return status == CLS_OK && u->convex ? clsi_convex_inputs(s, points, u, error) : status;
     }
-    if (u->of) {
+    if (u->of && !(u->natural && has_formula(u->of))) { /* terms of formulas are of states */
         cls_status status = declared_inputs(u, raw, error);
         if (status == CLS_OK) status = clsi_learned_check(l, s, error);
         return status == CLS_OK && u->convex ? clsi_convex_inputs(s, points, u, error) : status;
