@@ -59,7 +59,7 @@ int clsi_wide_take(size_t n, double *state, double *next);
     ((sim)->stepper->lu && CLSI_BOOKS(sim) && !CLSI_GUARDED(&(sim)->newton))
 #define CLSI_TAKE_MANY(sim) clsi_wide_take((sim)->n_state, (sim)->state, (sim)->next_out)
 void clsi_wide_predict(const cls_simulator *sim, int sub, int length, double *u);
-#define CLSI_PREDICT_MANY(length, a, u) clsi_wide_predict(sim, sub, length, u)
+#define CLSI_PREDICT_MANY(length, a, u) ((void)(a), clsi_wide_predict(sim, sub, length, u))
 #define CLSI_LEAST(nw)                                                                             \
     (CLSI_UNKNOWNS(nw) > CLSI_FEW ? clsi_wide_least((nw)->sp, (nw)->in, (nw)->least)               \
                                   : newton_least(nw, (nw)->in, (nw)->least))
