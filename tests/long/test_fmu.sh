@@ -13,10 +13,11 @@ test_every_system_in_both_versions() {
         "$CLAUSIUS" simulate "$s" --steps 100 --scheme bdf --quiet -o bdf.csv || fail "bdf $s"
         for v in 2 3; do
             "$CLAUSIUS" export fmu "$s" --fmi $v -o m.fmu --quiet || fail "export fmu $s"
-            run "$python" "$SOURCE/tests/export/check_fmu.py" m.fmu rows.csv bdf.csv
+            RUN_LIMIT=600 run "$python" "$SOURCE/tests/export/check_fmu.py" m.fmu rows.csv bdf.csv
             expect_ok
             expect_stdout 'same bits, 0 messages'
             n=$((n + 1))
+            echo "# $s, FMI $v"
         done
     done
     expect test $n -ge 28
