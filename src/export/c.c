@@ -132,9 +132,10 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
                      "    double in[%zu], out[%zu], trial_out[%zu], lu[%zu];\n"
                      "    double d[%zu], trial_d[%zu], u[%zu], scale[%zu], least[%zu];\n"
                      "    double guarded[%zu], keep[%zu], keep_guard[%zu], simplified, energy;\n"
+                     "    double known_size, known_curvature, known_h;\n"
                      "    size_t pivot[%zu];\n    uint64_t iterations;\n"
                      "    double at[%zu]; /* the state to which what is kept belongs */\n"
-                     "    int last_iterations, max_iterations, careful, by_heat;\n"
+                     "    int last_iterations, max_iterations, careful, by_heat, known;\n"
                      "    int ended; /* the residual was computed at the end of the step */\n"
                      "    int changed; /* a parameter has another value than it was written with "
                      "*/\n",
@@ -163,8 +164,9 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
         e->prefix, 2 * e->n_state, e->upper, (int)CLSI_SCALES, (int)CLSI_SCALES,
         CLSI_MONITOR_INVARIANTS + e->s->n_invariants, CLSI_MONITOR_INVARIANTS + e->s->n_invariants,
         2 * e->n_state, sp->nz + 2 + sp->nu + e->n_parameters,
-        (size_t)(sp->options.max_halvings + 3) * 2 * e->n_state, stages * CLSI_HISTORY * one,
-        at_least(sp->nu, 1), at_least(e->n_parameters, 1), stages, e->prefix, e->prefix, e->prefix);
+        (size_t)(sp->options.max_halvings + 3) * 2 * e->n_state,
+        stages * (size_t)clsi_export_history(e) * one, at_least(sp->nu, 1),
+        at_least(e->n_parameters, 1), stages, e->prefix, e->prefix, e->prefix);
 }
 
 static void append_statuses(clsi_text *out, const clsi_export *e) {

@@ -138,6 +138,7 @@ double clsi_state_limit(const clsi_export *e, size_t k, int high);
 /* The whole module as text; renames the export. in_page: it starts from states alone. */
 cls_status clsi_export_module(clsi_export *e, int in_page, clsi_text *out, cls_error *error);
 void clsi_append_number(clsi_text *out, double value); /* a hex float of C */
+int clsi_export_history(const clsi_export *e);         /* solutions kept for the predictor */
 cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error);
 /* Weights are written once for both variants: do these number their networks alike? */
 int clsi_export_fields_agree(const clsi_export *e);

@@ -26,6 +26,11 @@ void clsi_append_number(clsi_text *out, double value) {
         clsi_text_printf(out, "%a", value);
 }
 
+int clsi_export_history(const clsi_export *e) {
+    int open = e->open.sp ? clsi_history_length(e->open.sp) : 0, own = clsi_history_length(e->sp);
+    return open > own ? open : own;
+}
+
 static void append_sizes(clsi_text *out, const clsi_export *e) {
     const clsi_stepper *sp = e->sp;
     const clsi_stepper *open = e->open.sp ? e->open.sp : sp;
@@ -43,6 +48,11 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
                           "#define CLSI_LEAST(nw) newton_least(nw, nw->in, nw->least)\n"
                           "#define CLSI_SMOOTH step_is_smooth\n"
                           "#define CLSI_AGE(k) CLSI_HISTORY * k\n"
+                          "#define CLSI_HISTORY_OF(sim) CLSI_HISTORY\n"
+                          "#define CLSI_TAKES_MANY(sim) 0\n"
+                          "#define CLSI_TAKE_MANY(sim) 1\n"
+                          "#define CLSI_PREDICT_MANY(length, a, u) \\\n"
+                          "    step_predict_many(&sim->newton, length, a, u)\n"
                           "#define CLSI_PAST(i) sim->history + (sub * CLSI_HISTORY + i) * k\n");
     define(out, "CLSI_MAX_ITERATIONS", "nw", (size_t)sp->options.max_iterations);
     define(out, "CLSI_HEATS", "nw", CLSI_HEATS(&nw));
@@ -252,7 +262,7 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
 void clsi_append_host(clsi_text *out, const clsi_export *e) {
     clsi_text_printf(out, "#define cls_simulator %s\n#define clsi_newton %s_newton\n", e->prefix,
                      e->prefix);
-    clsi_text_printf(out, "#define CLSI_HISTORY %d\n", (int)CLSI_HISTORY);
+    clsi_text_printf(out, "#define CLSI_HISTORY %d\n", clsi_export_history(e));
     clsi_text_append(out, "\ntypedef enum clsi_trouble {\n");
 #define NAME(name, sentence) clsi_text_append(out, "    CLSI_" #name ",\n");
     CLSI_TROUBLES(NAME)

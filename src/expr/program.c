@@ -159,6 +159,7 @@ static void read_inputs(const cls_program *p, size_t first, size_t last, double 
                         const double *in) {
     if (is_direct(p)) return;
     double *inputs = work + (p->plan ? p->plan->n_constants : p->n_constants);
+    if (inputs == in) return; /* they stand there already */
     size_t set = p->first_parameter, end = set + p->n_parameters;
     if (!p->n_parameters) set = end = last;
     for (size_t k = first; k < last && k < set; k++) inputs[k] = in[k];

@@ -21,16 +21,22 @@ _Static_assert((int)CLSI_PLAN_LANES == (int)CLSI_VECTOR, "lanes of a plan are th
         for (; i + CLSI_PLAN_LANES <= n; i += CLSI_PLAN_LANES) store(r + i, whole);                \
         for (; i < n; i++) r[i] = single;                                                          \
     } while (0)
+/* A number that all elements share is read once: a store may be to where it is, for what the compiler knows. */
 #define BOTH(op)                                                                                   \
     do {                                                                                           \
-        if ((op_a | op_b) > 1)                                                                     \
+        if ((op_a | op_b) > 1) {                                                                   \
             for (size_t i = 0; i < n; i++) r[i] = a[i * op_a] op b[i * op_b];                      \
-        else if (op_a && op_b)                                                                     \
+        } else if (op_a && op_b) {                                                                 \
             LOOP(load(a + i) op load(b + i), a[i] op b[i]);                                        \
-        else if (op_a)                                                                             \
-            LOOP(load(a + i) op splat(*b), a[i] op *b);                                            \
-        else                                                                                       \
-            LOOP(splat(*a) op load(b + i), *a op b[i]);                                            \
+        } else if (op_a) {                                                                         \
+            const double one = *b;                                                                 \
+            const vector all = splat(one);                                                         \
+            LOOP(load(a + i) op all, a[i] op one);                                                 \
+        } else {                                                                                   \
+            const double one = *a;                                                                 \
+            const vector all = splat(one);                                                         \
+            LOOP(all op load(b + i), one op b[i]);                                                 \
+        }                                                                                          \
     } while (0)
 
 INLINE void one_by_one(const clsi_vector_op *op, const clsi_instruction *in, const double *a,

@@ -4,7 +4,9 @@
  * to (1 - x/2)/(1 + x/2) d with x = h/tau: up and down, hardly smaller. Both laws hold; the path is
  * nothing that the system does. A swing of which h is half a period looks the same. So a component
  * that turns round CLSI_ALTERNATE_RUN times on end, each time by nearly as much, is told (cls_simulate_info). Costs
- * four numbers and some comparisons for each component of the state; no allocation. */
+ * four numbers and some comparisons for each component of the state; no allocation. Of a large state an
+ * eighth is watched at a time, and the next one after WATCHED steps without a run: what goes to and fro
+ * goes on doing so, and to look at all of it would be a tenth of a step. */
 #include "base/vectors.h"
 #include "simulate/simulator.h"
 #include <math.h>
@@ -12,20 +14,40 @@
 
 #include "simulate/alternate.inc"
 
-void clsi_alternation_start(cls_simulator *sim) {
-    size_t nz = sim->stepper->nz;
-    clsi_alternation *a = &sim->alternation;
-    memcpy(a->before, sim->state, nz * sizeof(double));
-    memset(a->change, 0, nz * sizeof(double));
-    memset(a->turns, 0, nz * sizeof(double));
-    for (size_t i = 0; i < nz; i++) a->largest[i] = fabs(sim->state[i]);
+enum { WATCHED = 32, PARTS = 8, SMALL = 8192 };
+
+size_t clsi_alternation_width(size_t nz) {
+    size_t part = (nz + PARTS - 1) / PARTS;
+    return nz <= SMALL ? nz : part > SMALL ? part : SMALL;
 }
 
-/* The component of the longest run, or nz. */
-static size_t longest(const clsi_alternation *a, size_t nz) {
-    size_t found = nz;
-    for (size_t i = 0; i < nz; i++)
-        if (a->turns[i] >= CLSI_ALTERNATE_RUN && (found == nz || a->turns[i] > a->turns[found]))
+/* How many are watched, from a->first on. */
+static size_t count(const cls_simulator *sim) {
+    size_t nz = sim->stepper->nz, width = clsi_alternation_width(nz),
+           left = nz - sim->alternation.first;
+    return left < width ? left : width;
+}
+
+static void begin(cls_simulator *sim, size_t first) {
+    clsi_alternation *a = &sim->alternation;
+    a->first = first;
+    a->steps = 0;
+    size_t n = count(sim);
+    memcpy(a->before, sim->state + first, n * sizeof(double));
+    memset(a->change, 0, n * sizeof(double));
+    memset(a->turns, 0, n * sizeof(double));
+    for (size_t i = 0; i < n; i++) a->largest[i] = fabs(a->before[i]);
+}
+
+void clsi_alternation_start(cls_simulator *sim) {
+    begin(sim, 0);
+}
+
+/* Of n the longest run, or n. */
+static size_t longest(const clsi_alternation *a, size_t n) {
+    size_t found = n;
+    for (size_t i = 0; i < n; i++)
+        if (a->turns[i] >= CLSI_ALTERNATE_RUN && (found == n || a->turns[i] > a->turns[found]))
             found = i;
     return found;
 }
@@ -36,15 +58,19 @@ static int watch(size_t nz, const double *state, const clsi_alternation *a) {
 }
 
 int clsi_alternation_watch(cls_simulator *sim) {
-    return watch(sim->stepper->nz, sim->state, &sim->alternation);
+    clsi_alternation *a = &sim->alternation;
+    size_t n = count(sim), nz = sim->stepper->nz;
+    int found = watch(n, sim->state + a->first, a);
+    if (!found && n < nz && ++a->steps >= WATCHED) begin(sim, a->first + n < nz ? a->first + n : 0);
+    return found;
 }
 
 void clsi_alternation_tell(cls_simulator *sim) {
     clsi_alternation *a = &sim->alternation;
     cls_simulate_info *info = &sim->info;
-    size_t found = longest(a, sim->stepper->nz);
+    size_t found = longest(a, count(sim));
     if (a->turns[found] < (double)info->alternations) return;
-    info->alternating = found;
+    info->alternating = a->first + found;
     info->alternations = (uint64_t)a->turns[found];
     info->alternation = fabs(a->change[found]);
 }

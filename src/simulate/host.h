@@ -53,6 +53,13 @@ int clsi_wide_finite(size_t n, const double *x);
 void clsi_wide_least(const clsi_stepper *sp, const double *in, double *least);
 int clsi_wide_smooth(size_t n, const double *a, const double *b, const double *c, const double *d,
                      const double *e, const double *f);
+/* step_add and the state from it, without a way over memory for each: nonzero, or not finite. */
+int clsi_wide_take(size_t n, double *state, double *next);
+#define CLSI_TAKES_MANY(sim)                                                                       \
+    ((sim)->stepper->lu && CLSI_BOOKS(sim) && !CLSI_GUARDED(&(sim)->newton))
+#define CLSI_TAKE_MANY(sim) clsi_wide_take((sim)->n_state, (sim)->state, (sim)->next_out)
+void clsi_wide_predict(const cls_simulator *sim, int sub, int length, double *u);
+#define CLSI_PREDICT_MANY(length, a, u) ((void)(a), clsi_wide_predict(sim, sub, length, u))
 #define CLSI_LEAST(nw)                                                                             \
     (CLSI_UNKNOWNS(nw) > CLSI_FEW ? clsi_wide_least((nw)->sp, (nw)->in, (nw)->least)               \
                                   : newton_least(nw, (nw)->in, (nw)->least))
@@ -103,6 +110,7 @@ static inline void clsi_run_early(clsi_newton *nw) {
 /* work and heat that came in so far; inputs over [t, t + h] into the base inputs */
 /* solutions of former steps; of many unknowns they are a ring, and none of them is moved */
 #define CLSI_AGE(k)                clsi_history_age(sim, sub, k) /* numbers to be moved */
+#define CLSI_HISTORY_OF(sim)       clsi_history_length((sim)->stepper)
 #define CLSI_PAST(i)               clsi_history_at(sim, sub, i)
 #define CLSI_RECEIVED(sim)         clsi_received((sim)->stepper->s, (sim)->state)
 #define CLSI_SET_INPUTS(sim, t, h) clsi_set_inputs(sim, t, h)

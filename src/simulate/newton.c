@@ -13,5 +13,6 @@ void clsi_newton_least(const clsi_stepper *sp, const double *in, double *least) 
 
 clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw) {
     nw->sp = sp;
+    nw->known = 0; /* nothing of another place */
     return newton_solve(nw);
 }

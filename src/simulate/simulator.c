@@ -80,14 +80,14 @@ static void carve_all(cls_simulator *sim, double *at) {
     size_t n_monitor = CLSI_MONITOR_INVARIANTS + sp->s->n_invariants;
     sim->state = carve(&at, sim->n_kept);
     sim->saved = carve(&at, (size_t)(sp->options.max_halvings + 3) * sim->n_kept);
-    sim->history = carve(&at, substeps(sp) * CLSI_HISTORY * k);
+    sim->history = carve(&at, substeps(sp) * (size_t)clsi_history_length(sp) * k);
     sim->row_in = carve(&at, row_inputs(sp));
     sim->monitor_out = carve(&at, n_monitor);
     sim->monitor_start = carve(&at, n_monitor);
     sim->next_out = carve(&at, sim->n_kept);
     double **of_path[] = {&sim->alternation.before, &sim->alternation.change,
                           &sim->alternation.largest, &sim->alternation.turns};
-    for (int i = 0; i < 4; i++) *of_path[i] = carve(&at, sp->nz);
+    for (int i = 0; i < 4; i++) *of_path[i] = carve(&at, clsi_alternation_width(sp->nz));
     if (sp->scheme->estimate) {
         sim->adaptive.states = carve(&at, (substeps(sp) + 1) * sim->n_kept);
         sim->adaptive.largest = carve(&at, sp->nz);
@@ -124,6 +124,9 @@ static void carve_all(cls_simulator *sim, double *at) {
         *programs[i].work = carve(&at, cls_program_work_size(programs[i].program));
         cls_program_prepare(programs[i].program, *programs[i].work);
     }
+    /* many numbers stand where the residual reads them */
+    if (sp->lu && !sp->residual->n_parameters)
+        nw->in = clsi_program_inputs(sp->residual, nw->work_residual);
 }
 
 static size_t block_size(const cls_simulator *sim) {
@@ -133,10 +136,10 @@ static size_t block_size(const cls_simulator *sim) {
     size_t adaptive = sp->scheme->estimate
                           ? (substeps(sp) + 1) * sim->n_kept + sp->nz + substeps(sp) * (k + 1)
                           : 0;
-    return sim->n_kept * (size_t)(sp->options.max_halvings + 5) + adaptive + 4 * sp->nz +
-           substeps(sp) * CLSI_HISTORY * k + row_inputs(sp) + 2 * n_monitor + sp->n_base + k +
-           2 * out + sp->n_jacobian + 5 * k + sp->n_guarded + sp->work_size +
-           cls_program_work_size(clsi_system_row_program(sp->s));
+    return sim->n_kept * (size_t)(sp->options.max_halvings + 5) + adaptive +
+           4 * clsi_alternation_width(sp->nz) + substeps(sp) * (size_t)clsi_history_length(sp) * k +
+           row_inputs(sp) + 2 * n_monitor + sp->n_base + k + 2 * out + sp->n_jacobian + 5 * k +
+           sp->n_guarded + sp->work_size + cls_program_work_size(clsi_system_row_program(sp->s));
 }
 
 static cls_status allocate(cls_simulator *sim, cls_error *error) {
@@ -153,6 +156,7 @@ static cls_status allocate(cls_simulator *sim, cls_error *error) {
     sim->newton.pivot = clsi_calloc(sp->n_unknowns, sizeof *sim->newton.pivot);
     if (!sim->block || !sim->history_length || !sim->invariants || !sim->newton.pivot)
         return clsi_no_memory(error);
+    clsi_expect_use(sim->block, block_size(sim) * sizeof(double));
     sim->history_newest = sim->history_length + substeps(sp);
     carve_all(sim, sim->block);
     for (size_t i = 0; i < n_invariants; i++)

@@ -4,8 +4,9 @@
 
 #include "simulate/stepper.h"
 
-enum { CLSI_FEW = 16 };    /* unknowns; more are in wide loops (host.h) and rings */
-enum { CLSI_HISTORY = 6 }; /* solutions kept for the predictor: five to extrapolate, one to check */
+enum { CLSI_FEW = 16 }; /* unknowns; more are in wide loops (host.h) and rings */
+/* solutions kept for the predictor: five to extrapolate, one to check; of many unknowns seven and one */
+enum { CLSI_HISTORY = 6, CLSI_LONG_HISTORY = 8 };
 
 /* What an adaptive scheme remembers between its internal steps (adaptive.c). */
 typedef struct clsi_adaptive {
@@ -23,9 +24,12 @@ typedef struct clsi_adaptive {
     int lets_fall;         /* the system's own friction takes entropy away */
 } clsi_adaptive;
 
-/* What a path that goes to and fro is known by (alternate.c), for each component of the state. */
+/* What a path that goes to and fro is known by (alternate.c), for each component of the state that is
+ * watched. */
 typedef struct clsi_alternation {
-    double *before, *change, *largest, *turns; /* (nz): the last value and change, turns on end */
+    double *before, *change, *largest, *turns; /* the last value and change, turns on end */
+    size_t first;                              /* of those that are watched ... */
+    int steps;                                 /* ... for so many steps */
 } clsi_alternation;
 
 struct cls_simulator {
@@ -51,7 +55,7 @@ struct cls_simulator {
     double *block;       /* everything below is carved from here */
     double *state;       /* (n_kept) */
     double *saved;       /* (max_halvings + 3, n_kept) states to return to */
-    double *history;     /* (substeps, CLSI_HISTORY, unknowns), rings */
+    double *history;     /* (substeps, clsi_history_length, unknowns), rings */
     int *history_length; /* (substeps) */
     int *history_newest; /* (substeps) where the newest is; older ones follow */
     double *row_in, *monitor_out, *monitor_start, *next_out;
@@ -63,18 +67,23 @@ struct cls_simulator {
     cls_invariant_info *invariants;
 };
 
+/* Where the elimination is sparse. */
+static inline int clsi_history_length(const clsi_stepper *sp) {
+    return sp->lu ? CLSI_LONG_HISTORY : CLSI_HISTORY;
+}
+
 /* The solution of a sub-step `age` steps ago. */
 static inline double *clsi_history_at(const cls_simulator *sim, int sub, int age) {
-    int at = sim->history_newest[sub] + age;
-    if (at >= CLSI_HISTORY) at -= CLSI_HISTORY;
-    return sim->history + ((size_t)sub * CLSI_HISTORY + (size_t)at) * sim->stepper->n_unknowns;
+    int at = sim->history_newest[sub] + age, length = clsi_history_length(sim->stepper);
+    if (at >= length) at -= length;
+    return sim->history + (size_t)(sub * length + at) * sim->stepper->n_unknowns;
 }
 
 /* All are a step older, and the newest is to be written; the numbers that have to be moved for it. */
 static inline int clsi_history_age(cls_simulator *sim, int sub, int k) {
     int *newest = &sim->history_newest[sub];
     if (k <= CLSI_FEW) return CLSI_HISTORY * k;
-    *newest = *newest ? *newest - 1 : CLSI_HISTORY - 1;
+    *newest = (*newest ? *newest : clsi_history_length(sim->stepper)) - 1;
     return 0;
 }
 
@@ -111,6 +120,7 @@ void clsi_noise_room_free(struct clsi_noise_room **room);
 void clsi_langevin_start(cls_simulator *sim);
 clsi_trouble clsi_langevin_step(cls_simulator *sim);
 
+size_t clsi_alternation_width(size_t nz); /* components that are watched at a time */
 void clsi_alternation_start(cls_simulator *sim);
 int clsi_alternation_watch(cls_simulator *sim); /* after each step: whether one does */
 void clsi_alternation_tell(cls_simulator *sim); /* and then which, to info */

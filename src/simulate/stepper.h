@@ -122,6 +122,10 @@ typedef struct clsi_newton {
     int last_iterations, max_iterations;
     int careful; /* no update is taken for the last one before it is round-off */
     int by_heat; /* entropies are measured by their heat capacities, too */
+    /* of many unknowns: an update of known_size, in a step of known_h, was seen to leave its square times
+     * known_curvature; known: 0 nothing is, else 1 + how many solves may trust it */
+    double known_size, known_curvature, known_h;
+    int known;
     clsi_krylov krylov;
 } clsi_newton;
 

@@ -103,3 +103,121 @@ int clsi_wide_smooth(size_t n, const double *a, const double *b, const double *c
     }
     return 1;
 }
+
+/* ---- the end of a step, as step_add ---- */
+
+CLONES
+static int sums_are_finite(size_t n, const double *state, const double *owed, const double *next) {
+    int wrong = 0;
+    for (size_t i = 0; i < n; i++) wrong |= !(fabs(state[i] + (next[i] + owed[i])) <= DBL_MAX);
+    return !wrong;
+}
+
+CLONES
+static void add(size_t n, double *restrict state, double *restrict owed,
+                const double *restrict next) {
+    for (size_t i = 0; i < n; i++) {
+        double d = next[i] + owed[i], sum = state[i] + d, taken = sum - state[i];
+        owed[i] = (state[i] - (sum - taken)) + (d - taken);
+        state[i] = sum;
+    }
+}
+
+int clsi_wide_take(size_t n, double *state, double *next) {
+    if (!sums_are_finite(n, state, state + n, next)) return 0;
+    add(n, state, state + n, next);
+    return 1;
+}
+
+/* ---- prediction, as step_predict_many ---- */
+
+typedef struct solutions {
+    const double *at[CLSI_LONG_HISTORY]; /* the newest first */
+} solutions;
+
+enum { JUDGED = 3 }; /* 3, 5 and 7 points */
+typedef struct judged {
+    uint64_t error[JUDGED]; /* the largest, as whole numbers (see largest_ratio) */
+} judged;
+
+INLINE double three(const double *a, const double *b, const double *c, size_t i) {
+    return 3 * (a[i] - b[i]) + c[i];
+}
+
+INLINE double five(const double *a, const double *b, const double *c, const double *d,
+                   const double *e, size_t i) {
+    return 5 * (a[i] - d[i]) - 10 * (b[i] - c[i]) + e[i];
+}
+
+INLINE double seven(const double *a, const double *b, const double *c, const double *d,
+                    const double *e, const double *f, const double *g, size_t i) {
+    return 7 * (a[i] - f[i]) - 21 * (b[i] - e[i]) + 35 * (c[i] - d[i]) + g[i];
+}
+
+INLINE uint64_t larger(uint64_t largest, double off, double scale) {
+    double size = fabs(off) / scale;
+    uint64_t number;
+    memcpy(&number, &size, sizeof number);
+    return number > largest ? number : largest;
+}
+
+/* Errors of all three in the last solution, and the prediction by seven. */
+CLONES
+static judged judge_all(size_t n, const double *restrict scale, solutions s, double *restrict u) {
+    const double *const *p = s.at, *a = p[0], *b = p[1], *c = p[2], *d = p[3], *e = p[4], *f = p[5],
+                        *g = p[6], *h = p[7];
+    judged j = {{0}};
+    for (size_t i = 0; i < n; i++) {
+        j.error[0] = larger(j.error[0], a[i] - three(b, c, d, i), scale[i]);
+        j.error[1] = larger(j.error[1], a[i] - five(b, c, d, e, f, i), scale[i]);
+        j.error[2] = larger(j.error[2], a[i] - seven(b, c, d, e, f, g, h, i), scale[i]);
+        u[i] = seven(a, b, c, d, e, f, g, i);
+    }
+    return j;
+}
+
+/* Without a solution that could judge seven. */
+CLONES
+static judged judge_two(size_t n, const double *restrict scale, solutions s) {
+    const double *const *p = s.at, *a = p[0], *b = p[1], *c = p[2], *d = p[3], *e = p[4], *f = p[5];
+    judged j = {{0}};
+    for (size_t i = 0; i < n; i++) {
+        j.error[0] = larger(j.error[0], a[i] - three(b, c, d, i), scale[i]);
+        j.error[1] = larger(j.error[1], a[i] - five(b, c, d, e, f, i), scale[i]);
+    }
+    return j;
+}
+
+CLONES
+static void predict(size_t first, size_t n, int points, solutions s, double *restrict u) {
+    const double *const *p = s.at, *a = p[0], *b = p[1], *c = p[2], *d = p[3], *e = p[4], *f = p[5],
+                        *g = p[6];
+    if (points == 7)
+        for (size_t i = first; i < n; i++) u[i] = seven(a, b, c, d, e, f, g, i);
+    else if (points == 5)
+        for (size_t i = first; i < n; i++) u[i] = five(a, b, c, d, e, i);
+    else
+        for (size_t i = first; i < n; i++) u[i] = three(a, b, c, i);
+}
+
+/* As step_points. */
+static int points_of(const clsi_newton *nw, int length, const judged *j) {
+    double error[JUDGED];
+    memcpy(error, j->error, sizeof error);
+    if (length < 6 || nw->known == 1 || !(error[1] <= 0.1 * error[0] + 1e-12)) return 3;
+    return length < 8 || !(error[2] <= 0.5 * error[1]) ? 5 : 7;
+}
+
+void clsi_wide_predict(const cls_simulator *sim, int sub, int length, double *u) {
+    size_t n = sim->stepper->n_unknowns, measured = n - sim->stepper->n_lifted, done = 0;
+    judged j = {{0}};
+    solutions s;
+    for (int i = 0; i < CLSI_LONG_HISTORY; i++) s.at[i] = clsi_history_at(sim, sub, i);
+    if (length >= 8)
+        j = judge_all(measured, sim->newton.scale, s, u);
+    else if (length >= 6)
+        j = judge_two(measured, sim->newton.scale, s);
+    int points = points_of(&sim->newton, length, &j);
+    if (length >= 8 && points == 7) done = measured;
+    predict(done, n, points, s, u);
+}

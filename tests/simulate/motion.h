@@ -52,7 +52,7 @@ static inline cls_system *parse(const char *text) {
 static inline cls_simulator *begin(const cls_system *s, const char *scheme, double h) {
     cls_error error;
     cls_simulator *sim;
-    static double state[8192];
+    static double state[32768];
     cls_simulate_options o = cls_simulate_defaults();
     o.scheme = scheme;
     o.h = h;

@@ -270,6 +270,53 @@ static void free_energy_falls(void **unused) {
     }
 }
 
+/* Of many unknowns one always turns: seven points predict the others, and one update of Newton is enough.
+ * Begun again at every step it has nothing to predict from and asks what is left; the motion is the same
+ * up to round-off. */
+static void one_update_is_enough(void **unused) {
+    (void)unused;
+    enum { N = 100, STEPS = MANY(1000) };
+    cls_system *s = chain_of(0, N);
+    cls_simulator *sim = begin(s, NULL, 0.05), *again = begin(s, NULL, 0.05);
+    cls_error error;
+    double z[3 * N];
+    uint64_t asked = 0;
+    advance(sim, STEPS);
+    for (int k = 0; k < STEPS; k++) {
+        memcpy(z, cls_simulator_state(again), sizeof z);
+        assert_int_equal(cls_simulator_start(again, 0, z, &error), CLS_OK);
+        advance(again, 1);
+        asked += cls_simulator_info(again).newton_iterations;
+    }
+    cls_simulate_info info = cls_simulator_info(sim);
+    assert_true(info.energy_relative <= 1e-14);
+    assert_int_equal(info.entropy_falls, 0);
+    assert_true(asked >= 2 * STEPS);
+    if (STEPS >= 1000) assert_true((double)info.newton_iterations <= 1.1 * STEPS);
+    double off = apart((size_t)3 * N, cls_simulator_state(sim), cls_simulator_state(again));
+    if (!(off <= 1e-11)) fail_msg("off by %g", off);
+    cls_simulator_free(&again);
+    cls_simulator_free(&sim);
+    cls_system_free(&s);
+}
+
+/* Of a large state a part is watched at a time; that the last mass goes to and fro is told. */
+static void large_states_that_alternate_are_told(void **unused) {
+    (void)unused;
+    cls_system *s = parse("parameter N = 9000\ncoordinate u[1..N]\n"
+                          "hamiltonian sum(i in 1..N: p.u[i]^2/2 + 5e5*u[i]^2)\n"
+                          "for i in 1..N-1: start u[i] = 0, v.u[i] = 0\n"
+                          "start u[N] = 1, v.u[N] = 0\nstep 1");
+    cls_simulator *sim = begin(s, NULL, 1);
+    advance(sim, 100);
+    cls_simulate_info info = cls_simulator_info(sim);
+    assert_true(info.alternates);
+    assert_true(info.alternations >= 16);
+    assert_int_equal(info.alternating, 8999);
+    cls_simulator_free(&sim);
+    cls_system_free(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_keeps_its_laws),
@@ -280,6 +327,8 @@ int main(void) {
         cmocka_unit_test(every_field_is_of_order_two_in_h),
         cmocka_unit_test(fields_are_of_order_two_in_dx),
         cmocka_unit_test(order_in_dx_is_two),
+        cmocka_unit_test(one_update_is_enough),
+        cmocka_unit_test(large_states_that_alternate_are_told),
         cmocka_unit_test(free_energy_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
