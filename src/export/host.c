@@ -49,7 +49,6 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
                           "#define CLSI_SMOOTH step_is_smooth\n"
                           "#define CLSI_AGE(k) CLSI_HISTORY * k\n"
                           "#define CLSI_HISTORY_OF(sim) CLSI_HISTORY\n"
-                          "#define CLSI_TAKES_MANY(sim) 0\n"
                           "#define CLSI_TAKE_MANY(sim) 1\n"
                           "#define CLSI_PREDICT_MANY(length, a, u) \\\n"
                           "    step_predict_many(&sim->newton, length, a, u)\n"
@@ -60,6 +59,7 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     define(out, "CLSI_ENTROPIES", "nw", (size_t)CLSI_ENTROPIES(&nw));
     define_either(out, "CLSI_SPARSE", sp->lu != NULL, open->lu != NULL);
     define_either(out, "CLSI_ENTRIES", sp->n_jacobian, open->n_jacobian);
+    define(out, "CLSI_TAKES_MANY", "sim", 0);
     define(out, "CLSI_STATE_COUNT", "sim", e->n_state);
     define(out, "CLSI_HAS_WORK", "sim", sp->s->has_work != 0);
     define(out, "CLSI_HAS_HEAT", "sim", sp->s->has_heat != 0);

@@ -96,13 +96,16 @@ static int is_name(const char *text) {
     return !*text;
 }
 
-/* Inputs that somebody declared: states, lets or arguments of a function by their names; formulas of states. */
-static int take_declared(const cls_system *s, const clsi_learned *part, const clsi_points *p,
+/* Inputs that somebody declared: states, lets or arguments of a function by their names; formulas of states where the part
+ * is an energy (frictions and coefficients stay functions of the formula itself, v^2 say). */
+static int take_declared(const cls_system *s, const clsi_unknown *u, const clsi_points *p,
                          list *l) {
+    const clsi_learned *part = &u->learned;
+    int energy = u->kind == CLSI_PART_FORMULA || u->kind == CLSI_PART_LET;
     for (size_t i = 0; i < part->d; i++) {
         variable v = {.kind = CLSI_LAW_PLACE, .low = part->low[i], .high = part->high[i]};
         if (!write_text(v.name, is_name(part->input[i]) ? "%s" : "(%s)", part->input[i])) return 0;
-        if (part->use && !is_name(part->input[i])) return 0;
+        if ((part->use || !energy) && !is_name(part->input[i])) return 0;
         if (!strncmp(v.name, "v.", 2) || !strncmp(v.name, "p.", 2)) v.kind = CLSI_LAW_MOVING;
         for (size_t k = 0; k < s->m && !s->ode; k++)
             if (s->temperature[k].name && !strcmp(v.name, s->temperature[k].name))
@@ -133,7 +136,7 @@ static int find_variables(const clsi_unknowns *us, const clsi_unknown *u, const 
     const clsi_learned *part = &u->learned;
     int potential = s->formalism == CLS_HAMILTONIAN && u->kind == CLSI_PART_LET;
     if (is_declared(us, part)) {
-        if (!take_declared(s, part, p, l)) return 0;
+        if (!take_declared(s, u, p, l)) return 0;
         set_distances(us, p, l);
         return 1;
     }
