@@ -83,8 +83,9 @@ static const char *kelvin(const clsi_draft_column *c, double *value) {
 }
 
 static void write_data(const clsi_draft *d, const char *variable, const clsi_draft_column *c) {
-    clsi_text_printf(d->f, "data %s = \"%s%s%s%s\"\n", variable, c->name, c->unit ? " [" : "",
-                     c->unit ? c->unit : "", c->unit ? "]" : "");
+    clsi_text_printf(d->f, "data %s = \"%s%s%s%s\"%s\n", variable, c->name, c->unit ? " [" : "",
+                     c->unit ? c->unit : "", c->unit ? "]" : "",
+                     c->said_by_name ? "   # the unit by its name: a guess" : "");
 }
 
 /* Velocities beside positions were mostly computed from them, by filters that make them smaller. */
@@ -125,7 +126,8 @@ static void write_columns(const clsi_draft *d) {
         c = &d->c[i];
         if (c->role == TEMPERATURE || c->role == AMBIENT)
             clsi_text_printf(d->f, "data %s = \"%s [%s]\"%s\n", c->variable, c->name,
-                             kelvin(c, &value), c->unit ? "" : "   # the unit is a guess");
+                             kelvin(c, &value),
+                             c->unit && !c->said_by_name ? "" : "   # the unit is a guess");
         else if ((c->role == COORDINATE || c->role == ANGLE || c->role == INPUT ||
                   c->role == HEAT || c->role == AMOUNT) &&
                  strcmp(c->name, c->variable))
