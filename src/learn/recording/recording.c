@@ -284,8 +284,8 @@ static int turns_are_known(const clsi_recording *r, const size_t *group, size_t 
 }
 
 /* An angle that an instrument wraps goes on: neighbouring rows differ by less than half a turn. Turns that are
- * counted are used as they are, and so are those that rows show: modulo whole turns a model that goes around at
- * another speed is never far off, and a search has no slope to follow. Elsewhere whole turns mean nothing. */
+ * counted are used as they are. Where rows show every turn a fit follows them: modulo whole turns a model that
+ * goes around at another speed is never far off, and a search has no slope. Scores take differences modulo them. */
 static void unwrap(clsi_recording *r, const size_t *group) {
     for (size_t c = 0; c < r->ny; c++) {
         clsi_channel *ch = &r->channel[c];
@@ -298,7 +298,7 @@ static void unwrap(clsi_recording *r, const size_t *group) {
             if (isfinite(last)) *y = last + remainder(*y - last, TURN);
             last = *y;
         }
-        if (ch->angle && turns_are_known(r, group, c)) ch->angle = 0;
+        ch->followed = ch->angle && turns_are_known(r, group, c);
     }
 }
 
