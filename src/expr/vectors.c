@@ -27,7 +27,9 @@ _Static_assert((int)CLSI_PLAN_LANES == (int)CLSI_VECTOR, "lanes of a plan are th
 /* A number that all elements share is read once: a store may be to where it is, for what the compiler knows. */
 #define BOTH(op)                                                                                   \
     do {                                                                                           \
-        if ((op_a | op_b) > 1) {                                                                   \
+        if (op_a == 2 && op_b == 2) { /* neighbours of a sum in pairs */                           \
+            PLAIN(a[2 * i] op b[2 * i]);                                                           \
+        } else if ((op_a | op_b) > 1) {                                                            \
             for (size_t i = 0; i < n; i++) r[i] = a[i * op_a] op b[i * op_b];                      \
         } else if (op_a && op_b) {                                                                 \
             PLAIN(a[i] op b[i]);                                                                   \

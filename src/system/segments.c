@@ -325,7 +325,9 @@ typedef struct segment_loops {
     void (*back_inside)(const clsi_segments *s, const room *r, double *b);
 } segment_loops;
 
-enum { STRETCH = 512 }; /* rows of the inside that stay in the cache */
+enum {
+    STRETCH = 4
+}; /* columns after which rows of separators take turns: they do not wait for each other */
 
 /* Vectors are as wide as the machine's: of wider ones GCC 12 makes detours over the stack. */
 #define LOOP(name) name##_plain
