@@ -318,8 +318,8 @@ static inline view view_of(const clsi_segments *s, const room *r) {
 }
 
 typedef struct segment_loops {
-    int (*factor_inside)(const clsi_segments *s, const room *r);
-    void (*factor_walls)(const clsi_segments *s, const room *r, size_t row, double *tail);
+    int (*factor_inside)(const clsi_segments *s, const double *b, const room *r);
+    int (*factor_walls)(const clsi_segments *s, const room *r, size_t row, double *tail);
     void (*forward_inside)(const clsi_segments *s, const double *b, const room *r);
     void (*forward_walls)(const clsi_segments *s, const room *r, size_t row, double *sum);
     void (*back_inside)(const clsi_segments *s, const room *r, double *b);
@@ -364,11 +364,11 @@ static const segment_loops *loops_of_machine(void) {
 #endif
 
 /* Separators: by the segment before each, then, one lane further, by the one behind it. */
-static void factor_walls(const clsi_segments *s, const segment_loops *loops, const room *r) {
+static int factor_walls(const clsi_segments *s, const segment_loops *loops, const room *r) {
     size_t wide = s->wide, n = 2 * wide + s->full;
     memset(r->carry, 0, wide * n * LANES * sizeof(double));
     memset(r->left, 0, wide * n * LANES * sizeof(double));
-    loops->factor_walls(s, r, s->slots, r->carry);
+    int fine = loops->factor_walls(s, r, s->slots, r->carry);
     for (size_t i = 0; i < wide; i++)
         for (size_t j = 0; j < n; j++) {
             if (j >= wide && j < 2 * wide) continue; /* nothing of the next one */
@@ -376,7 +376,7 @@ static void factor_walls(const clsi_segments *s, const segment_loops *loops, con
             for (size_t lane = 1; lane < LANES; lane++)
                 r->left[(i * n + j) * LANES + lane] = r->carry[(i * n + of) * LANES + lane - 1];
         }
-    loops->factor_walls(s, r, s->slots + wide, r->left);
+    return loops->factor_walls(s, r, s->slots + wide, r->left) && fine;
 }
 
 /* What the segments left of a row of a separator, to r->one. */
@@ -432,21 +432,23 @@ static size_t factor_apart(const clsi_sparse_lu *lu, const room *r) {
     for (size_t place = s->inside + s->apart; place < lu->n; place++) {
         for (size_t k = lu->first[place]; k < lu->first[place + 1]; k++) r->one[lu->column[k]] = 0;
         for (size_t k = lu->from[place]; k < lu->from[place + 1]; k++)
-            r->one[lu->target[k]] = r->entry[lu->source[k]];
+            if (!isfinite(r->one[lu->target[k]] = r->entry[lu->source[k]])) return place + 1;
         if (!finish_row(lu, place, lu->first[place], r)) return place + 1;
     }
     return 0;
 }
 
-size_t clsi_segments_factor(const clsi_sparse_lu *lu, const double *a, double *work) {
+size_t clsi_segments_factor(const clsi_sparse_lu *lu, const double *a, const double *b,
+                            double *work) {
     const clsi_segments *s = lu->segments;
     const segment_loops *loops = loops_of_machine();
     room r = room_of(lu, work);
     r.entry = a;
     r.n_entries = (uint32_t)lu->n_entries;
-    if (loops->factor_inside(s, &r)) {
-        factor_walls(s, loops, &r);
-        return factor_apart(lu, &r);
+    if (loops->factor_inside(s, b, &r)) {
+        int fine = factor_walls(s, loops, &r);
+        size_t broken = factor_apart(lu, &r);
+        return broken || fine ? broken : s->inside + 1;
     }
     for (size_t p = 0; p < s->inside; p++) {
         double inverse = r.value[s->diagonal[s->slot[p] / LANES] * LANES + s->slot[p] % LANES];
@@ -458,7 +460,7 @@ size_t clsi_segments_factor(const clsi_sparse_lu *lu, const double *a, double *w
 /* ---- solutions ---- */
 
 /* Separators and border, in between. */
-static void solve_apart(const clsi_sparse_lu *lu, const room *r, double *b) {
+static void solve_apart(const clsi_sparse_lu *lu, const room *r, const double *b, double *x) {
     const clsi_segments *s = lu->segments;
     const double *tail = r->tail - lu->first[s->inside];
     for (size_t place = s->inside; place < lu->n; place++) {
@@ -476,17 +478,16 @@ static void solve_apart(const clsi_sparse_lu *lu, const room *r, double *b) {
         for (size_t k = lu->diagonal[place] + 1; k < lu->first[place + 1]; k++)
             sum -= tail[k] * r->y[lu->column[k]];
         r->y[place] = sum * tail[lu->diagonal[place]];
-        b[lu->order[place]] = r->y[place];
+        x[lu->order[place]] = r->y[place];
     }
 }
 
-void clsi_segments_solve(const clsi_sparse_lu *lu, double *work, double *b) {
+void clsi_segments_finish(const clsi_sparse_lu *lu, double *work, const double *b, double *x) {
     const clsi_segments *s = lu->segments;
     const segment_loops *loops = loops_of_machine();
     room r = room_of(lu, work);
     for (size_t k = 0; k < s->wide * LANES; k++)
         r.carry[k] = s->wall[k] == CLSI_NOTHING ? 0 : b[lu->order[s->wall[k]]];
-    loops->forward_inside(s, b, &r);
     loops->forward_walls(s, &r, s->slots, r.carry);
     for (size_t k = 0; k < s->wide * LANES; k++) r.left[k] = k % LANES ? r.carry[k - 1] : 0;
     loops->forward_walls(s, &r, s->slots + s->wide, r.left);
@@ -494,7 +495,7 @@ void clsi_segments_solve(const clsi_sparse_lu *lu, double *work, double *b) {
         for (size_t lane = 0; lane + 1 < LANES; lane++)
             if (s->wall[i * LANES + lane] != CLSI_NOTHING)
                 r.y[s->wall[i * LANES + lane]] = r.left[i * LANES + lane + 1];
-    solve_apart(lu, &r, b);
+    solve_apart(lu, &r, b, x);
     for (size_t i = 0; i < s->wide; i++)
         for (size_t lane = 0; lane < LANES; lane++) {
             uint32_t behind = s->wall[i * LANES + lane];
@@ -505,5 +506,11 @@ void clsi_segments_solve(const clsi_sparse_lu *lu, double *work, double *b) {
     for (size_t j = 0; j < s->full; j++)
         for (size_t lane = 0; lane < LANES; lane++)
             r.x[(s->slots + 2 * s->wide + j) * LANES + lane] = r.y[s->inside + s->apart + j];
-    loops->back_inside(s, &r, b);
+    loops->back_inside(s, &r, x);
+}
+
+void clsi_segments_solve(const clsi_sparse_lu *lu, double *work, double *b) {
+    const room r = room_of(lu, work);
+    loops_of_machine()->forward_inside(lu->segments, b, &r);
+    clsi_segments_finish(lu, work, b, b);
 }

@@ -57,7 +57,10 @@ int clsi_segments_create(const clsi_sparse_lu *lu, clsi_cuts *cuts, clsi_segment
 void clsi_segments_free(clsi_segments **s);
 
 size_t clsi_segments_size(const clsi_sparse_lu *lu); /* doubles of work */
-size_t clsi_segments_factor(const clsi_sparse_lu *lu, const double *a, double *work);
+/* L x = b is solved meanwhile, for clsi_segments_finish. Nonzero, too, where an entry is not finite. */
+size_t clsi_segments_factor(const clsi_sparse_lu *lu, const double *a, const double *b,
+                            double *work);
+void clsi_segments_finish(const clsi_sparse_lu *lu, double *work, const double *b, double *x);
 void clsi_segments_solve(const clsi_sparse_lu *lu, double *work, double *b);
 
 #endif

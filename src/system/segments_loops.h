@@ -60,31 +60,46 @@ HELP lanes LOOP(entry)(const view *w, size_t k, int partly) {
 
 /* ---- factors ---- */
 
+HELP lanes LOOP(right_side)(const double *b, const uint32_t *unknown) {
+    if (!(unknown[0] & PARTLY)) return LOOP(gather)(b, unknown);
+    double v[LANES] = {0};
+    for (int l = 0; l < LANES; l++)
+        if (unknown[l] != CLSI_NOTHING) v[l] = b[unknown[l] & ~PARTLY];
+    return at(v, 0);
+}
+
 /* Where a lane has neither factor nor entry the union may reach columns that the row has not: what
- * happens to them there is zero, and goes to where the next row begins. 1 when all pivots of all lanes
- * are numbers and not zero. */
-TARGET static int LOOP(factor_inside)(const clsi_segments *s, const room *r) {
+ * happens to them there is zero, and goes to where the next row begins. L x = b is solved meanwhile.
+ * 1 when all entries are numbers, and all pivots of all lanes numbers that are not zero. */
+TARGET static int LOOP(factor_inside)(const clsi_segments *s, const double *b, const room *r) {
     const view w = view_of(s, r);
     const uint16_t *place = s->places;
+    double *x = r->x;
     LOOP(masks) wrong[LOOP(PARTS)] = {0};
     for (size_t i = 0, n = s->slots; i < n; i++) {
         size_t first = w.first[i], size = w.first[i + 1] - first, before = w.diagonal[i] - first;
         double *row = w.value + first * LANES;
         for (size_t k = 0; k < size; k++) zero(row, k);
-        for (size_t k = w.from[i], end = w.from[i + 1]; k < end; k++)
-            put(row, w.target[k] & ~PARTLY, LOOP(entry)(&w, k, (w.target[k] & PARTLY) != 0));
+        for (size_t k = w.from[i], end = w.from[i + 1]; k < end; k++) {
+            lanes v = LOOP(entry)(&w, k, (w.target[k] & PARTLY) != 0);
+            EACH_PART wrong[p] |= v.part[p] - v.part[p] != 0;
+            put(row, w.target[k] & ~PARTLY, v);
+        }
+        lanes sum = LOOP(right_side)(b, s->unknown + i * LANES);
         for (size_t k = 0; k < before; k++) {
             size_t above = w.column[first + k], j = w.diagonal[above], end = w.first[above + 1];
             lanes factor = LOOP(times)(at(row, k), at(w.value, j));
             put(row, k, factor);
+            sum = minus(sum, factor, at(x, above));
             for (j++; j < end; j++, place++)
                 put(row, *place, minus(at(row, *place), factor, at(w.value, j)));
         }
+        put(x, i, sum);
         lanes pivot = at(row, before);
         EACH_PART {
-            LOOP(numbers) x = pivot.part[p];
-            wrong[p] |= (x == 0) | (x - x != 0);
-            pivot.part[p] = 1 / x;
+            LOOP(numbers) d = pivot.part[p];
+            wrong[p] |= (d == 0) | (d - d != 0);
+            pivot.part[p] = 1 / d;
         }
         put(row, before, pivot);
     }
@@ -94,17 +109,19 @@ TARGET static int LOOP(factor_inside)(const clsi_segments *s, const room *r) {
 }
 
 /* Rows of separators, a stretch of columns at a time: what all of them read of the inside is in the cache
- * then. `tail` (wide, n): what stands behind the inside. */
-TARGET static void LOOP(factor_walls)(const clsi_segments *s, const room *r, size_t row,
-                                      double *tail) {
+ * then. `tail` (wide, n): what stands behind the inside. 1 when all entries are numbers. */
+TARGET static int LOOP(factor_walls)(const clsi_segments *s, const room *r, size_t row,
+                                     double *tail) {
     size_t slots = s->slots, wide = s->wide, n = 2 * wide + s->full;
     size_t at_entry[CLSI_WIDE_MOST], ready[CLSI_WIDE_MOST];
     const view w = view_of(s, r);
+    long long wrong = 0;
     for (size_t i = 0; i < wide; i++) {
         size_t first = at_entry[i] = ready[i] = w.first[row + i], last = w.diagonal[row + i];
         for (size_t k = w.from[row + i], end = w.from[row + i + 1]; k < end; k++) {
             size_t to = first + (w.target[k] & ~PARTLY);
             lanes v = LOOP(entry)(&w, k, (w.target[k] & PARTLY) != 0);
+            EACH_PART for (int l = 0; l < WIDTH; l++) wrong |= (v.part[p] - v.part[p] != 0)[l];
             for (; ready[i] <= to && ready[i] < last; ready[i]++) zero(w.value, ready[i]);
             if (to < last)
                 put(w.value, to, v);
@@ -137,6 +154,7 @@ TARGET static void LOOP(factor_walls)(const clsi_segments *s, const room *r, siz
             at_entry[i] = k;
             ready[i] = open;
         }
+    return !wrong;
 }
 
 /* ---- solutions ---- */
@@ -146,15 +164,7 @@ TARGET static void LOOP(forward_inside)(const clsi_segments *s, const double *b,
     const uint32_t *unknown = s->unknown;
     double *x = r->x;
     for (size_t i = 0, n = s->slots; i < n; i++, unknown += LANES) {
-        lanes sum;
-        if (unknown[0] & PARTLY) {
-            double v[LANES] = {0};
-            for (int l = 0; l < LANES; l++)
-                if (unknown[l] != CLSI_NOTHING) v[l] = b[unknown[l] & ~PARTLY];
-            sum = at(v, 0);
-        } else {
-            sum = LOOP(gather)(b, unknown);
-        }
+        lanes sum = LOOP(right_side)(b, unknown);
         for (size_t k = w.first[i], end = w.diagonal[i]; k < end; k++)
             sum = minus(sum, at(w.value, k), at(x, w.column[k]));
         put(x, i, sum);
