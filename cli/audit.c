@@ -86,7 +86,10 @@ static cls_status judge_file(const cli_arguments *a, verdict *v, cls_error *erro
                      "audit SYSTEM --against %s`",
                      path, path);
     char *beside = NULL;
+    cli_assignments noted = {0};
     if (!status) status = cli_system_of_note(path, system, &beside, error);
+    if (!status && !set) status = cli_set_of_note(path, cls_table_note(t, "set"), &noted, error);
+    cli_assignments_free(&noted);
     if (!status) status = judge_table(a, beside, set ? set : cls_table_note(t, "set"), t, v, error);
     free(beside);
     cls_table_free(&t);

@@ -138,6 +138,8 @@ typedef struct cli_assignments {
     double *values;
     const char **formulas; /* of t, where a value is one (--set of inputs); else NULL */
 } cli_assignments;
+/* Order of names by qsort and bsearch. */
+int cli_by_name(const void *a, const void *b);
 /* text NULL gives an empty list. `what` ("--start") begins the error message. */
 cls_status cli_assignments_parse(const char *what, const char *text, cli_assignments *out,
                                  cls_error *error);
@@ -226,6 +228,9 @@ cls_status cli_motion_begin(cli_motion *m, const char *start, const char *from, 
 cls_status cli_motion_open_beside(const cli_arguments *a, const char *system, size_t n,
                                   const char *const *files, size_t n_unknown,
                                   const char *const *unknown, cli_motion *out, cls_error *error);
+/* The note `# set:` of a file; CLS_DATA where it is none. */
+cls_status cli_set_of_note(const char *path, const char *note, cli_assignments *out,
+                           cls_error *error);
 /* The start in a row of a file: `row` is first, last or a number from 1 on; NULL: the last of a file
  * that clausius wrote, the first of any other. *taken: its number. What the file lacks is completed:
  * heat from the system's start, velocities from neighbouring positions. */

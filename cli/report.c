@@ -30,12 +30,13 @@ static cls_status open_trajectory(const cli_arguments *a, const char *path, cli_
     cls_status status = cli_read_table(a, path, NULL, t, error);
     const char *system = status ? NULL : cls_table_note(*t, "system");
     char *beside = NULL;
-    if (system && !cli_system_of_note(path, system, &beside, NULL) &&
-        !cli_motion_open(beside, cls_table_note(*t, "set"), m, NULL))
-        s->system = m->system, s->model = NULL;
+    cls_error ignored;
+    cls_status named = system ? cli_system_of_note(path, system, &beside, &ignored) : CLS_SYSTEM;
+    if (!named) named = cli_motion_open(beside, cls_table_note(*t, "set"), m, &ignored);
+    if (!named) s->system = m->system, s->model = NULL;
     free(beside);
     s->trajectory = *t;
-    return status;
+    return !status && named == CLS_MEMORY ? cli_no_memory(error) : status;
 }
 
 static cls_status open_subject(const cli_arguments *a, work *w, const char *word,

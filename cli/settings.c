@@ -34,33 +34,59 @@ static cls_status read_note(const cli_arguments *a, const char *system, const ch
     return status;
 }
 
-static int is_known(const cls_system *s, const char *name, size_t n_unknown,
-                    const char *const *unknown) {
-    for (size_t i = 0; i < n_unknown; i++)
-        if (!strcmp(unknown[i], name)) return 0;
-    for (size_t i = 0; i < cls_system_parameter_count(s); i++)
-        if (!strcmp(cls_system_parameter_name(s, i), name))
-            return !cls_system_parameter_is_unknown(s, i);
+cls_status cli_set_of_note(const char *path, const char *note, cli_assignments *out,
+                           cls_error *error) {
+    cls_status status = cli_assignments_parse("--set", note, out, error);
+    if (!status || status == CLS_MEMORY) return status;
+    error->status = CLS_DATA; /* nobody typed it */
+    return cli_prefix(error, "%s: its note `# set:`", path);
+}
+
+static int is_listed(size_t n, const char *const *names, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(names[i], name)) return 1;
     return 0;
+}
+
+/* The names of known parameters, sorted: files may set a million, and a system may have as many. NULL: no memory. */
+static const char **known_names(const cls_system *s, size_t n_unknown, const char *const *unknown,
+                                size_t *n) {
+    size_t all = cls_system_parameter_count(s);
+    const char **names = calloc(all + 1, sizeof *names);
+    *n = 0;
+    for (size_t i = 0; names && i < all; i++) {
+        const char *name = cls_system_parameter_name(s, i);
+        if (!cls_system_parameter_is_unknown(s, i) && !is_listed(n_unknown, unknown, name))
+            names[(*n)++] = name;
+    }
+    if (names) qsort(names, *n, sizeof *names, cli_by_name);
+    return names;
 }
 
 /* Only what is known of the system: neither what is to be learned nor inputs, whose columns the file has. */
 static cls_status keep_known(const cls_system *s, size_t n_unknown, const char *const *unknown,
                              const char *path, char **note, cls_error *error) {
     cli_assignments set;
-    size_t kept = 0;
-    cls_status status = cli_assignments_parse("--set", *note, &set, error);
-    if (status) return cli_prefix(error, "%s: its note `# set:`", path);
-    for (size_t i = 0; i < set.list.n; i++) {
-        if (!is_known(s, set.names[i], n_unknown, unknown)) continue;
+    size_t kept = 0, n;
+    cls_status status = cli_set_of_note(path, *note, &set, error);
+    if (status) return status;
+    const char **names = known_names(s, n_unknown, unknown, &n);
+    for (size_t i = 0; names && !status && i < set.list.n; i++) {
+        if (!bsearch(&set.names[i], names, n, sizeof *names, cli_by_name)) continue;
+        if (set.formulas[i])
+            status = cli_fail(error, CLS_DATA,
+                              "%s: its note `# set:`: %s is a parameter, and '%.200s' no number",
+                              path, set.names[i], set.formulas[i]);
         set.names[kept] = set.names[i];
         set.values[kept] = set.values[i];
         set.formulas[kept++] = set.formulas[i];
     }
     set.list.n = kept;
-    char *text = cli_assignments_text(&set);
+    char *text = names && !status ? cli_assignments_text(&set) : NULL;
     cli_assignments_free(&set);
-    if (!text) return cli_no_memory(error);
+    free(names);
+    if (!status && !text) status = cli_no_memory(error);
+    if (status) return status;
     free(*note);
     *note = text;
     return CLS_OK;

@@ -87,9 +87,9 @@ static cls_status evaluate_expression(const char *what, const char *text, double
     cls_node node = CLS_NO_NODE;
     cls_status status = cls_graph_create(NULL, &g, error);
     if (status) return status;
-    status = cls_parse(g, text, &scope, NULL, 1, 1, &node, error);
+    cls_error why; /* error may be NULL */
+    status = cls_parse(g, text, &scope, NULL, 1, 1, &node, &why);
     if (status) {
-        cls_error why = *error;
         why.message[strcspn(why.message, "\n")] = 0; /* the caret helps in files, not here */
         status = cli_fail(error, status == CLS_MEMORY ? status : CLS_USAGE,
                           "%s: '%.200s' is not a number (%.1500s)", what, text, why.message);
@@ -184,9 +184,6 @@ static cls_status assign(const char *what, char *item, cli_assignments *out, cls
         return cli_fail(error, CLS_USAGE, "%s: expected NAME=NUMBER, got '%.200s'", what, item);
     *equals = 0;
     char *name = cli_trim(item);
-    for (size_t i = 0; i < out->list.n; i++)
-        if (!strcmp(out->names[i], name))
-            return cli_fail(error, CLS_USAGE, "%s: %s is given twice", what, name);
     snprintf(where, sizeof where, "%s: %.80s", what, name);
     out->names[out->list.n] = name;
     char *value = cli_trim(equals + 1);
@@ -196,6 +193,24 @@ static cls_status assign(const char *what, char *item, cli_assignments *out, cls
         return CLS_OK;
     }
     return cli_evaluate(where, value, &out->values[out->list.n++], error);
+}
+
+int cli_by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* A note of a file may have a million of them. */
+static cls_status refuse_twice(const char *what, const cli_assignments *a, cls_error *error) {
+    size_t n = a->list.n;
+    char **sorted = malloc((n + 1) * sizeof *sorted);
+    cls_status status = sorted ? CLS_OK : cli_no_memory(error);
+    if (!status) memcpy(sorted, a->names, n * sizeof *sorted);
+    if (!status) qsort(sorted, n, sizeof *sorted, cli_by_name);
+    for (size_t i = 1; !status && i < n; i++)
+        if (!strcmp(sorted[i - 1], sorted[i]))
+            status = cli_fail(error, CLS_USAGE, "%s: %s is given twice", what, sorted[i]);
+    free(sorted);
+    return status;
 }
 
 cls_status cli_assignments_parse(const char *what, const char *text, cli_assignments *out,
@@ -212,6 +227,7 @@ cls_status cli_assignments_parse(const char *what, const char *text, cli_assignm
     out->formulas = calloc(n, sizeof *out->formulas);
     if (!out->names || !out->values || !out->formulas) status = cli_no_memory(error);
     for (size_t i = 0; !status && i < n; i++) status = assign(what, items[i], out, error);
+    if (!status) status = refuse_twice(what, out, error);
     out->list.names = (const char *const *)out->names;
     out->list.values = out->values;
     out->list.formulas = out->formulas;

@@ -358,4 +358,31 @@ test_a_signal_while_a_system_is_built() {
     expect_no_file out.csv*
 }
 
+# What a file says of its parameters, nobody typed: a sentence with its name, exit 3, and no crash of those that go on without it.
+test_notes_of_parameters_that_make_no_sense() {
+    local set
+    "$CLAUSIUS" simulate pendulum --steps 20 -o fine.csv --quiet
+    for set in 'k=$' 'k=2, k=3' 'k=nan' 'k=1e999' 'k=1/0' 'k=' '=3' 'k=2,' 'k=%n%s' 'k=sin(t)' $'k=\e[31m2' $'k=2\u202e'; do
+        { echo '# system: pendulum' && echo "# set: $set" && grep -v '^#' fine.csv; } >bad.csv
+        for words in 'compare pendulum bad.csv' 'learn pendulum bad.csv --unknown V -o m.safetensors' 'audit bad.csv'; do
+            run "$CLAUSIUS" $words
+            [[ $words == audit* && $set == *sin* ]] && continue # the system refuses it
+            expect_exit 3
+            expect_stderr 'bad.csv: its note `# set:`'
+            expect_no_stderr $'\e|\u202e'
+        done
+        run "$CLAUSIUS" report bad.csv -o page.html # shown, not judged
+        expect_ok
+    done
+}
+
+# Not by comparing all with all: 200,000 took more than 15 processor seconds.
+test_a_note_of_many_parameters_is_read_at_once() {
+    "$CLAUSIUS" simulate pendulum --steps 20 -o fine.csv --quiet
+    { echo '# system: pendulum' && seq -f 'a%.0f=1' -s ', ' 400000 | sed 's/^/# set: k=2, /' && grep -v '^#' fine.csv; } >many.csv
+    RUN_LIMIT=30 run "$CLAUSIUS" compare pendulum many.csv
+    expect_ok
+    expect_stderr 'many.csv was made with k=2 '
+}
+
 run_tests

@@ -40,6 +40,7 @@ make_inputs() {
     printf '%s\n' 'time [s],u [V],angle [deg],temperature [degC]' '0,0,1,20' '0.1,1,2,21' '0.2,0,3,22' '0.3,0,5,22' >record.csv
     printf 'time,u\n0,0\n0.1,1\n0.2,0\n' >u.csv
     printf '%s\n' 'coordinate q' 'input u' 'lagrangian v.q^2/2 - q^2/2' 'external force: q <- u' 'start q = 1, v.q = 0' 'step 0.05' >forced.clausius
+    "$CLAUSIUS" simulate pendulum --set k=2 --steps 12 -o noted.csv --quiet # says so, and is followed
     # no state is measured, and the charge is elsewhere than the file says
     printf '%s\n' 'parameter R = 0.5, C = 2' 'input I' 'storage charge(q): q^2/(2*C)' 'storage casing(entropy s): 300*exp(s)' \
         'resistive leak(q, entropy s): 1/R' 'external load(q): I' 'connect charge.q, leak.q, load.q' 'connect casing.s, leak.s' \
@@ -57,6 +58,10 @@ more_inputs() {
     sed 's/R = 0.5/R = unknown near 0.4/' hidden.clausius >unknown_hidden.clausius
     "$CLAUSIUS" learn unknown_hidden.clausius bench.csv -o hidden.safetensors --quiet
     CC=false "$CLAUSIUS" export c pendulum -o exported --quiet
+    # four thermocouples in six cells
+    "$CLAUSIUS" show heat-rod --source | sed 's/N = 50/N = 6/; s/k = 0.1/k = unknown near 0.2/' >rod.clausius
+    "$CLAUSIUS" simulate heat-rod --set N=6 --steps 12 -o rod.csv --quiet
+    grep -v '^#' rod.csv | cut -d, -f1,8,10,11,13 >couples.csv
     # beyond 64 MB, so that it is learned from in blocks and pieces; most of it are notes, which take no time
     { head -n 2 data.csv; python3 -c 'print(("# " + "-" * 100000 + "\n") * 650, end="")'; tail -n +3 data.csv; } >large.csv
     "$CLAUSIUS" simulate adiabatic-piston --samples 2 --sample "x~U(-0.1,0.1), v.x~U(-1,1)" --steps 200 -o noisy.csv --quiet
@@ -149,6 +154,7 @@ export-fmu export fmu pendulum -o out.fmu --quiet
 items reproduce
 draft new heat --from $INPUTS/record.csv
 hidden simulate $INPUTS/hidden.clausius --inputs $INPUTS/bench.csv --from $INPUTS/bench.csv --row first --steps 3 --quiet
+noted compare pendulum $INPUTS/noted.csv
 driven-from-file simulate $INPUTS/forced.clausius --inputs $INPUTS/u.csv --steps 3 --quiet
 LIST
     [[ -z ${CLAUSIUS_LONG-} ]] || cat <<'LIST'
@@ -165,6 +171,12 @@ export-c export c adiabatic-piston -o piston --quiet
 hidden-compare compare $INPUTS/hidden.clausius $INPUTS/bench.csv
 hidden-model compare $INPUTS/hidden.safetensors $INPUTS/bench.csv
 hidden-report report $INPUTS/hidden.safetensors --data $INPUTS/bench.csv -o out.html
+noted-learn learn pendulum $INPUTS/noted.csv --unknown V --field "chebyshev(1)" -o out.safetensors --quiet
+noted-report report $INPUTS/noted.csv -o out.html
+noted-audit audit $INPUTS/noted.csv
+model-inputs simulate $INPUTS/hidden.safetensors --inputs $INPUTS/bench.csv --steps 3 --quiet
+couples learn $INPUTS/rod.clausius $INPUTS/couples.csv -o out.safetensors --quiet
+noisy-energy learn adiabatic-piston $INPUTS/noisy.csv --unknown "G, F1" -o out.safetensors --quiet
 draft-npz new heat --from $INPUTS/record.npz
 read-npz data inspect $INPUTS/data.npz
 read-h5 data inspect $INPUTS/data.h5
