@@ -413,7 +413,7 @@ static cls_status cook(recipe_work *k) {
     if (status == CLS_OK && !is_over(k->m)) status = refine(k, rows);
     if (status == CLS_OK) status = inflate(k);
     if (status == CLS_OK && !is_over(k->m)) status = minimize(k, PATIENCE, LAST_ENOUGH);
-    if (status == CLS_OK && strcmp(k->r->ended, "iterations") == 0)
+    if (status == CLS_OK && !is_over(k->m) && strcmp(k->r->ended, "iterations") == 0)
         clsi_text_printf(
             &k->r->notes,
             "the search was still getting better after %d iterations: values may be off by "
