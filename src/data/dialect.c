@@ -155,7 +155,7 @@ static char *cut_one(char *name) {
         open + 1 < close)
         return NULL; /* u[3] */
     char *end = open;
-    while (end > name && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '_')) end--;
+    while (end > name && strchr(" \t_/", end[-1])) end--;
     if (end == name) return NULL; /* nothing but a unit: it is the name */
     *close = *end = 0;
     return clsi_trim(open + 1);
@@ -236,14 +236,47 @@ static cls_status first_named(size_t n, char *const *names, uint32_t **out, cls_
     return whole ? CLS_OK : clsi_no_memory(error);
 }
 
+/* phi/deg, v/(m/s), as textbooks head their tables: the name ends before the stroke. NULL: no unit is behind it. */
+static char *cut_quotient(char *name) {
+    clsi_unit_meaning meaning;
+    char *stroke = strchr(name, '/'), *unit = stroke ? clsi_trim(stroke + 1) : NULL;
+    size_t n = unit ? strlen(unit) : 0;
+    if (!n || stroke == name) return NULL;
+    int round = unit[0] == '(' && unit[n - 1] == ')';
+    if (round) unit[n - 1] = 0;
+    if (clsi_unit_read(unit + round, &meaning)) {
+        *stroke = 0;
+        clsi_trim(name);
+        return unit + round;
+    }
+    if (round) unit[n - 1] = ')';
+    return NULL;
+}
+
+/* Is it the time by its unit of time, t/s? Then the file writes its units so; x/V alone may be a quotient. */
+static int is_time_quotient(const char *name) {
+    static const char *const times[] = {"t", "time", "Time", "zeit", "Zeit", NULL};
+    static const char *const units[] = {"s", "ms", "us", "min", "h", NULL};
+    size_t n = strcspn(name, " /"), k = 0, u = 0;
+    const char *rest = name + n + strspn(name + n, " ");
+    if (*rest++ != '/') return 0;
+    rest += strspn(rest, " ");
+    while (times[k] && (strlen(times[k]) != n || strncmp(times[k], name, n) != 0)) k++;
+    while (units[u] && strcmp(units[u], rest) != 0) u++;
+    return times[k] && units[u];
+}
+
 /* x [m] becomes x with the unit m, unless two names would become one. */
 static cls_status take_units(clsi_names *list, cls_error *error) {
     clsi_names cut = {0};
+    int quotients = 0;
+    for (size_t i = 0; i < list->n; i++) quotients |= is_time_quotient(list->items[i]);
     uint32_t *first = NULL;
     cls_status status = CLS_OK;
     for (size_t i = 0; i < list->n && !status; i++) {
         status = add_name(&cut, list->items[i], strlen(list->items[i]), error);
         const char *unit = status ? NULL : clsi_cut_unit(cut.items[i]);
+        if (!status && !unit && quotients) unit = cut_quotient(cut.items[i]);
         if (unit && !(cut.units[i] = clsi_strdup(unit))) status = clsi_no_memory(error);
     }
     if (!status) status = first_named(cut.n, cut.items, &first, error);

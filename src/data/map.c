@@ -155,9 +155,9 @@ static int find_column(const cls_table *t, const item *x) {
         if (strncmp(x->column, t->names[c], n) != 0) continue;
         const char *rest = x->column + n;
         rest += strspn(rest, " _");
-        if ((*rest == '[' || *rest == '(') && !strncmp(rest + 1, t->units[c], m) &&
-            (rest[m + 1] == ']' || rest[m + 1] == ')') && !rest[m + 2])
-            found = (int)c;
+        int bracket = (*rest == '[' || *rest == '(') && !strncmp(rest + 1, t->units[c], m) &&
+                      (rest[m + 1] == ']' || rest[m + 1] == ')') && !rest[m + 2];
+        if (bracket || (*rest == '/' && !strcmp(rest + 1, t->units[c]))) found = (int)c;
     }
     return found < 0 ? cls_table_find(t, x->plain) : found;
 }

@@ -18,6 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { MOST_COLUMNS = 500 }; /* what a person can look at line by line, and more */
 
@@ -80,16 +81,16 @@ static clsi_role role_of(const clsi_draft_column *c) {
     if (c->unit && (!strcmp(c->unit, "rad") || !strcmp(c->unit, "deg"))) return ANGLE;
     if (c->unit && !strcmp(c->unit, "%")) return INPUT;
     if (clsi_draft_is_unit(c->unit, warm))
-        return has_word(c->name, ambient_names) ? AMBIENT : TEMPERATURE;
+        return has_word(c->stem, ambient_names) ? AMBIENT : TEMPERATURE;
     if (clsi_draft_is_unit(c->unit, hot)) return HEAT;
     if (clsi_draft_is_unit(c->unit, fast)) return VELOCITY;
     if (clsi_draft_is_unit(c->unit, outside)) return INPUT;
     if (clsi_draft_is_unit(c->unit, amounts)) return AMOUNT;
     if (c->unit) return COORDINATE;
-    if (c->facts.wraps || has_word(c->name, angle_names)) return ANGLE;
-    if (has_word(c->name, outside_names)) return INPUT;
-    if (has_word(c->name, fast_names)) return VELOCITY;
-    return has_word(c->name, warm_names) ? TEMPERATURE : COORDINATE;
+    if (c->facts.wraps || has_word(c->stem, angle_names)) return ANGLE;
+    if (has_word(c->stem, outside_names)) return INPUT;
+    if (has_word(c->stem, fast_names)) return VELOCITY;
+    return has_word(c->stem, warm_names) ? TEMPERATURE : COORDINATE;
 }
 
 /* ---- names ---- */
@@ -109,7 +110,7 @@ static int is_taken(const clsi_draft *d, const clsi_draft_column *but, const cha
 static void name_variable(const clsi_draft *d, clsi_draft_column *c) {
     char name[32] = "";
     size_t n = 0;
-    for (const char *s = c->name; *s && n + 1 < sizeof name; s++)
+    for (const char *s = c->stem; *s && n + 1 < sizeof name; s++)
         if (isalnum((unsigned char)*s) || (*s == '_' && n)) name[n++] = *s;
     name[n] = 0;
     int bare = n && isalpha((unsigned char)name[0]) && c->role != VELOCITY;
@@ -146,6 +147,58 @@ size_t clsi_draft_coordinates(const clsi_draft *d) {
     return a > b ? a : b;
 }
 
+/* ---- units at the end of names: time_s, x_mm, omega_rad_s ---- */
+
+/* What an end of a name says as a unit; NULL: nothing. Where the file does not name its time so, an end of one letter is
+ * rather an index (theta_m of a motor, T_s of a surface). */
+static const char *unit_at_end(const char *end, int single) {
+    static const struct {
+        const char *end, *unit;
+    } ends[] = {{"s", "s"},        {"min", "min"},     {"h", "h"},       {"ms", "ms"},
+                {"us", "us"},      {"m", "m"},         {"cm", "cm"},     {"mm", "mm"},
+                {"um", "um"},      {"rad", "rad"},     {"deg", "deg"},   {"V", "V"},
+                {"mV", "mV"},      {"A", "A"},         {"mA", "mA"},     {"N", "N"},
+                {"kN", "kN"},      {"Nm", "N m"},      {"N_m", "N m"},   {"K", "K"},
+                {"C", "degC"},     {"degC", "degC"},   {"W", "W"},       {"kW", "kW"},
+                {"Pa", "Pa"},      {"kPa", "kPa"},     {"bar", "bar"},   {"rpm", "rpm"},
+                {"m_s", "m/s"},    {"mps", "m/s"},     {"mm_s", "mm/s"}, {"rad_s", "rad/s"},
+                {"rads", "rad/s"}, {"deg_s", "deg/s"}, {"dps", "deg/s"}, {"mol", "mol"},
+                {"pct", "%"},      {"percent", "%"}};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (!strcmp(end, ends[i].end) && (single || end[1])) return ends[i].unit;
+    return NULL;
+}
+
+/* The longest end behind a _ that is a unit becomes it. */
+static void split_name(clsi_draft_column *c, int single) {
+    clsi_snprintf(c->stem, sizeof c->stem, "%.63s", c->name);
+    for (char *at = strchr(c->stem, '_'); at && !c->unit; at = strchr(at + 1, '_')) {
+        const char *unit = at > c->stem ? unit_at_end(at + 1, single) : NULL;
+        if (!unit) continue;
+        c->unit = unit;
+        c->said_by_name = 1;
+        *at = 0;
+        break;
+    }
+}
+
+static int is_time(const char *stem) {
+    static const char *const names[] = {"time", "timestamp", "zeit", NULL};
+    for (size_t i = 0; names[i]; i++)
+        if (!strcasecmp(stem, names[i])) return 1;
+    return !strcmp(stem, "t"); /* T is a temperature */
+}
+
+/* Does a column of times have its unit at the end of its name? */
+static int has_units_in_names(const cls_table *t) {
+    for (size_t i = 0; i < cls_table_columns(t); i++) {
+        clsi_draft_column c = {.name = cls_table_name(t, i), .unit = cls_table_unit(t, i)};
+        split_name(&c, 1);
+        if (c.said_by_name && is_time(c.stem)) return 1;
+    }
+    return 0;
+}
+
 /* ---- the columns of a file ---- */
 
 /* Numbers of motions: whole, without a unit, one up where the time begins again and nowhere else. */
@@ -177,11 +230,12 @@ static int velocity_of(const cls_table *t, const char *name) {
     return strncmp(name, "v.", 2) ? -1 : cls_table_find(t, name + 2);
 }
 
-static void look(clsi_draft *d, size_t i, const cls_table *t) {
+static void look(clsi_draft *d, size_t i, const cls_table *t, int units_in_names) {
     clsi_draft_column *c = &d->c[i];
     const double *values = cls_table_column(t, i);
     c->name = cls_table_name(t, i);
     c->unit = cls_table_unit(t, i);
+    split_name(c, units_in_names);
     c->first = 0;
     for (size_t r = 0; r < cls_table_rows(t); r++)
         if (isfinite(values[r])) {
@@ -239,11 +293,12 @@ static cls_status find_columns(clsi_draft *d, const cls_table *t, cls_error *err
             d->from, d->n, MOST_COLUMNS);
     cls_time_facts times;
     cls_status status = cls_table_inspect_time(t, &times, error);
+    int units_in_names = has_units_in_names(t);
     d->c = clsi_calloc(d->n + 1, sizeof *d->c);
     if (!d->c) return clsi_no_memory(error);
     for (size_t i = 0; !status && i < d->n; i++) {
         status = cls_table_inspect_column(t, i, &d->c[i].facts, error);
-        if (!status) look(d, i, t);
+        if (!status) look(d, i, t, units_in_names);
     }
     if (status) return status; /* a column without a name is not looked at */
     for (size_t i = 0, found = 0; i < d->n && !found; i++)
@@ -267,7 +322,7 @@ static cls_status find_columns(clsi_draft *d, const cls_table *t, cls_error *err
     for (size_t i = 0, turns = 0; i < 2 * d->n; i++) {
         clsi_draft_column *c = &d->c[i % d->n];
         turns |= c->role == INPUT &&
-                 (clsi_draft_is_unit(c->unit, torque) || has_word(c->name, torque_names));
+                 (clsi_draft_is_unit(c->unit, torque) || has_word(c->stem, torque_names));
         if (turns && c->role == COORDINATE && !c->unit) c->role = ANGLE;
     }
     size_t extra = clsi_draft_count(d, COORDINATE, ANGLE);

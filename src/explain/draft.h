@@ -24,6 +24,8 @@ typedef enum clsi_role {
 
 typedef struct clsi_draft_column {
     const char *name, *unit; /* of the file; unit NULL: none */
+    char stem[64];           /* the name without a unit at its end */
+    int said_by_name;        /* the unit stood there, as in x_mm: a guess */
     char variable[48];
     clsi_role role;
     int hidden; /* a coordinate of which only the velocity is measured */

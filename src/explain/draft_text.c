@@ -83,8 +83,9 @@ static const char *kelvin(const clsi_draft_column *c, double *value) {
 }
 
 static void write_data(const clsi_draft *d, const char *variable, const clsi_draft_column *c) {
-    clsi_text_printf(d->f, "data %s = \"%s%s%s%s\"\n", variable, c->name, c->unit ? " [" : "",
-                     c->unit ? c->unit : "", c->unit ? "]" : "");
+    clsi_text_printf(d->f, "data %s = \"%s%s%s%s\"%s\n", variable, c->name, c->unit ? " [" : "",
+                     c->unit ? c->unit : "", c->unit ? "]" : "",
+                     c->said_by_name ? "   # the unit by its name: a guess" : "");
 }
 
 /* Velocities beside positions were mostly computed from them, by filters that make them smaller. */
@@ -125,7 +126,8 @@ static void write_columns(const clsi_draft *d) {
         c = &d->c[i];
         if (c->role == TEMPERATURE || c->role == AMBIENT)
             clsi_text_printf(d->f, "data %s = \"%s [%s]\"%s\n", c->variable, c->name,
-                             kelvin(c, &value), c->unit ? "" : "   # the unit is a guess");
+                             kelvin(c, &value),
+                             c->unit && !c->said_by_name ? "" : "   # the unit is a guess");
         else if ((c->role == COORDINATE || c->role == ANGLE || c->role == INPUT ||
                   c->role == HEAT || c->role == AMOUNT) &&
                  strcmp(c->name, c->variable))
@@ -209,21 +211,32 @@ static void write_parameters(const clsi_draft *d) {
     clsi_text_printf(d->f, "\n");
 }
 
-/* One thing that turns is a pendulum first. */
+/* One thing that turns is a pendulum first, or a disc on a spring where it goes to and fro within a turn. */
 static int is_pendulum(const clsi_draft *d) {
     return clsi_draft_coordinates(d) == 1 && clsi_draft_coordinate(d, 0)->role == ANGLE;
+}
+
+static void write_pendulum(const clsi_draft *d) {
+    const clsi_draft_column *c = clsi_draft_coordinate(d, 0);
+    double turn = c->unit && !strcmp(c->unit, "deg") ? 360 : 6.283185307179586;
+    int spring = !c->facts.wraps && c->facts.max - c->facts.min < turn;
+    clsi_text_printf(d->f,
+                     "parameter k = unknown in (0, 1000), zero = unknown near 0   # a pendulum "
+                     "that hangs at zero; else "
+                     "write `part V of %s = unknown`\n",
+                     c->variable);
+    if (spring)
+        clsi_text_printf(
+            d->f, "parameter c = unknown in (0, 1000)   # a spring that twists; none: c = 0\n");
+    clsi_text_printf(d->f, "let V = -k*cos(%s - zero)", c->variable);
+    if (spring) clsi_text_printf(d->f, " + c*(%s - zero)^2/2", c->variable);
+    clsi_text_printf(d->f, "\n");
 }
 
 static void write_energy(const clsi_draft *d) {
     size_t n = clsi_draft_coordinates(d), m = clsi_draft_count(d, TEMPERATURE, TEMPERATURE),
            seen = 0;
-    if (is_pendulum(d))
-        clsi_text_printf(
-            d->f,
-            "parameter k = unknown in (0, 1000), zero = unknown near 0   # a pendulum that "
-            "hangs at "
-            "zero; else write `part V of %s = unknown`\nlet V = -k*cos(%s - zero)\n",
-            clsi_draft_coordinate(d, 0)->variable, clsi_draft_coordinate(d, 0)->variable);
+    if (is_pendulum(d)) write_pendulum(d);
     for (size_t k = 0; k < n && !is_pendulum(d); k++) {
         const clsi_draft_column *c = clsi_draft_coordinate(d, k);
         if (c->hidden) continue;

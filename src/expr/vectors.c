@@ -5,6 +5,7 @@
 #include "base/vectors.h"
 #include "expr/program.h"
 #include <math.h>
+#include <string.h>
 
 #include "expr/elementary.inc"
 #include "expr/kernels.inc"
@@ -13,29 +14,31 @@ _Static_assert((int)CLSI_PLAN_LANES == (int)CLSI_VECTOR, "lanes of a plan are th
 
 /* ---- neighbours ---- */
 
-/* Whole vectors, then what is left. Results are registers of their own: they do not overlap what
- * they are computed from. */
+/* Whole vectors, then what is left. */
 #define LOOP(whole, single)                                                                        \
     do {                                                                                           \
         size_t i = 0;                                                                              \
         for (; i + CLSI_PLAN_LANES <= n; i += CLSI_PLAN_LANES) store(r + i, whole);                \
         for (; i < n; i++) r[i] = single;                                                          \
     } while (0)
+/* In vectors as wide as the machine's: results are registers of their own, they do not overlap what they
+ * are computed from. (Of vectors wider than those GCC 12 makes detours over the stack.) */
+#define PLAIN(value) _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) r[i] = value
 /* A number that all elements share is read once: a store may be to where it is, for what the compiler knows. */
 #define BOTH(op)                                                                                   \
     do {                                                                                           \
-        if ((op_a | op_b) > 1) {                                                                   \
+        if (op_a == 2 && op_b == 2) { /* neighbours of a sum in pairs */                           \
+            PLAIN(a[2 * i] op b[2 * i]);                                                           \
+        } else if ((op_a | op_b) > 1) {                                                            \
             for (size_t i = 0; i < n; i++) r[i] = a[i * op_a] op b[i * op_b];                      \
         } else if (op_a && op_b) {                                                                 \
-            LOOP(load(a + i) op load(b + i), a[i] op b[i]);                                        \
+            PLAIN(a[i] op b[i]);                                                                   \
         } else if (op_a) {                                                                         \
             const double one = *b;                                                                 \
-            const vector all = splat(one);                                                         \
-            LOOP(load(a + i) op all, a[i] op one);                                                 \
+            PLAIN(a[i] op one);                                                                    \
         } else {                                                                                   \
             const double one = *a;                                                                 \
-            const vector all = splat(one);                                                         \
-            LOOP(all op load(b + i), one op b[i]);                                                 \
+            PLAIN(one op b[i]);                                                                    \
         }                                                                                          \
     } while (0)
 
@@ -90,8 +93,8 @@ INLINE void each(const clsi_instruction *in, const clsi_vector_op *op, const dou
     case CLSI_SUB: BOTH(-); break;
     case CLSI_MUL: BOTH(*); break;
     case CLSI_DIV: BOTH(/); break;
-    case CLSI_NEG: LOOP(-load(a + i), -a[i]); break;
-    case CLSI_SQUARE: LOOP(load(a + i) * load(a + i), a[i] * a[i]); break;
+    case CLSI_NEG: PLAIN(-a[i]); break;
+    case CLSI_SQUARE: PLAIN(a[i] * a[i]); break;
     case CLSI_CALL: call(op, in, a, r); break;
     default: one_by_one(op, in, a, b, r);
     }
@@ -162,8 +165,7 @@ INLINE void run_tile(const clsi_plan *plan, const clsi_tile *tile, int64_t now, 
 INLINE void keep(const clsi_tile *tile, double *scratch) {
     if (tile->result == CLSI_IN_REGISTERS) return;
     double *to = scratch + tile->result - tile->before;
-    for (uint32_t i = 0; i < tile->before; i += CLSI_PLAN_LANES)
-        store(to + i, load(to + i + CLSI_TILE));
+    memmove(to, to + CLSI_TILE, tile->before * sizeof *to);
 }
 
 CLONES

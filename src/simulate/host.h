@@ -8,6 +8,7 @@
 #include "simulate/simulator.h"
 #include "system/sparse_lu.h"
 #include <math.h>
+#include <string.h>
 
 /* instructions of a Jacobian that is not computed where an old one does */
 #define CLSI_COSTLY_LENGTH 2000
@@ -39,7 +40,10 @@
 #define CLSI_ENTRIES(nw)          ((int)(nw)->sp->n_jacobian)
 #define CLSI_SPARSE_FACTOR(nw, a) clsi_sparse_factor(nw, a)
 #define CLSI_SPARSE_SOLVE(nw, b)  clsi_sparse_solve(nw, b)
-#define CLSI_RUN_EARLY(nw)        clsi_run_early(nw)
+#define CLSI_SPARSE_CHECKS(nw)    (CLSI_SPARSE(nw) && clsi_sparse_lu_checks((nw)->sp->lu))
+#define CLSI_UPDATE(nw, fresh)                                                                     \
+    (CLSI_SPARSE(nw) ? clsi_sparse_update(nw, fresh) : newton_update(nw, fresh))
+#define CLSI_RUN_EARLY(nw) clsi_run_early(nw)
 #define CLSI_RUN_GUARD(nw)                                                                         \
     clsi_program_late((nw)->sp->guard, (nw)->work_guard, (nw)->in, (nw)->guarded)
 #define CLSI_RUN_RESIDUAL_FIRST(nw, out)                                                           \
@@ -49,15 +53,19 @@
 
 /* Loops over more than a few numbers (wide.c). */
 double clsi_wide_size(size_t n, const double *d, const double *scale);
+/* newton_scale, and the size of d in it. */
+double clsi_wide_scale(const clsi_newton *nw, const double *d);
 int clsi_wide_finite(size_t n, const double *x);
 void clsi_wide_least(const clsi_stepper *sp, const double *in, double *least);
 int clsi_wide_smooth(size_t n, const double *a, const double *b, const double *c, const double *d,
                      const double *e, const double *f);
 /* step_add and the state from it, without a way over memory for each: nonzero, or not finite. */
-int clsi_wide_take(size_t n, double *state, double *next);
+int clsi_wide_take(cls_simulator *sim);
 #define CLSI_TAKES_MANY(sim)                                                                       \
     ((sim)->stepper->lu && CLSI_BOOKS(sim) && !CLSI_GUARDED(&(sim)->newton))
-#define CLSI_TAKE_MANY(sim) clsi_wide_take((sim)->n_state, (sim)->state, (sim)->next_out)
+#define CLSI_TAKE_MANY(sim) clsi_wide_take(sim)
+#define CLSI_KEEP(sim, n, to)                                                                      \
+    (CLSI_TAKES_MANY(sim) ? (void)((sim)->keep = (to)) : step_copy(n, (sim)->state, to))
 void clsi_wide_predict(const cls_simulator *sim, int sub, int length, double *u);
 #define CLSI_PREDICT_MANY(length, a, u) ((void)(a), clsi_wide_predict(sim, sub, length, u))
 #define CLSI_LEAST(nw)                                                                             \
@@ -83,7 +91,7 @@ static inline int clsi_logarithmic(const clsi_stepper *sp) {
 
 static inline int clsi_sparse_factor(clsi_newton *nw, const double *a) {
     if (nw->krylov.room) return clsi_krylov_factor(&nw->krylov, nw->sp->lu, a, nw->work_lu);
-    return clsi_sparse_lu_factor(nw->sp->lu, a, nw->work_lu) != 0;
+    return clsi_sparse_lu_factor_for(nw->sp->lu, a, nw->out, nw->work_lu) != 0;
 }
 
 static inline void clsi_sparse_solve(clsi_newton *nw, double *b) {
@@ -91,6 +99,16 @@ static inline void clsi_sparse_solve(clsi_newton *nw, double *b) {
         clsi_krylov_solve(&nw->krylov, nw->sp->lu, nw->work_lu, nw->scale, b);
     else
         clsi_sparse_lu_solve(nw->sp->lu, nw->work_lu, b);
+}
+
+/* As newton_update. */
+static inline double clsi_sparse_update(clsi_newton *nw, int fresh) {
+    if (fresh && !nw->krylov.room)
+        clsi_sparse_lu_finish(nw->sp->lu, nw->work_lu, nw->out, nw->d);
+    else
+        memcpy(nw->d, fresh ? nw->out : nw->trial_d, nw->sp->n_unknowns * sizeof(double));
+    if (fresh && nw->krylov.room) clsi_sparse_solve(nw, nw->d);
+    return clsi_wide_scale(nw, nw->d);
 }
 
 /* The monitor has computed functions of the state already, if it is the one that was measured last. */

@@ -55,6 +55,7 @@ struct cls_simulator {
     double *block;       /* everything below is carved from here */
     double *state;       /* (n_kept) */
     double *saved;       /* (max_halvings + 3, n_kept) states to return to */
+    double *keep;        /* where the state is copied to when it is left (many unknowns), or NULL */
     double *history;     /* (substeps, clsi_history_length, unknowns), rings */
     int *history_length; /* (substeps) */
     int *history_newest; /* (substeps) where the newest is; older ones follow */

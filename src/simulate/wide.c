@@ -27,6 +27,34 @@ double clsi_wide_size(size_t n, const double *d, const double *scale) {
 }
 
 CLONES
+static uint64_t scale_all(size_t n, size_t measured, const double *restrict u,
+                          const double *restrict least, const double *restrict d,
+                          double *restrict scale) {
+    uint64_t largest = 0;
+    for (size_t i = 0; i < measured; i++) {
+        double of = fabs(u[i]), to = of > least[i] ? of : least[i], size = fabs(fabs(d[i]) / to);
+        uint64_t number;
+        memcpy(&number, &size, sizeof number);
+        largest = number > largest ? number : largest;
+        scale[i] = to;
+    }
+    for (size_t i = measured; i < n; i++) {
+        double of = fabs(u[i]);
+        scale[i] = of > least[i] ? of : least[i];
+    }
+    return largest;
+}
+
+double clsi_wide_scale(const clsi_newton *nw, const double *d) {
+    const clsi_stepper *sp = nw->sp;
+    uint64_t number = scale_all(sp->n_unknowns, sp->n_unknowns - sp->n_lifted, nw->in + sp->n_base,
+                                nw->least, d, nw->scale);
+    double size;
+    memcpy(&size, &number, sizeof size);
+    return isfinite(size) ? size : INFINITY;
+}
+
+CLONES
 static int all_finite(size_t n, const double *x) {
     int wrong = 0;
     for (size_t i = 0; i < n; i++) wrong |= !(fabs(x[i]) <= DBL_MAX);
@@ -123,9 +151,34 @@ static void add(size_t n, double *restrict state, double *restrict owed,
     }
 }
 
-int clsi_wide_take(size_t n, double *state, double *next) {
-    if (!sums_are_finite(n, state, state + n, next)) return 0;
-    add(n, state, state + n, next);
+/* The same, while the state goes to `keep`; 0: back to it, a sum is not finite. */
+CLONES
+static int add_kept(size_t n, double *restrict state, double *restrict owed,
+                    const double *restrict next, double *restrict keep,
+                    double *restrict keep_owed) {
+    int wrong = 0;
+    for (size_t i = 0; i < n; i++) {
+        double z = state[i], o = owed[i], d = next[i] + o, sum = z + d, taken = sum - z;
+        keep[i] = z;
+        keep_owed[i] = o;
+        owed[i] = (z - (sum - taken)) + (d - taken);
+        state[i] = sum;
+        wrong |= !(fabs(sum) <= DBL_MAX);
+    }
+    return !wrong;
+}
+
+int clsi_wide_take(cls_simulator *sim) {
+    size_t n = sim->n_state;
+    double *state = sim->state, *keep = sim->keep;
+    if (keep) {
+        sim->keep = NULL;
+        if (add_kept(n, state, state + n, sim->next_out, keep, keep + n)) return 1;
+        memcpy(state, keep, 2 * n * sizeof *state);
+        return 0;
+    }
+    if (!sums_are_finite(n, state, state + n, sim->next_out)) return 0;
+    add(n, state, state + n, sim->next_out);
     return 1;
 }
 

@@ -9,7 +9,7 @@
 #include "system/segments.h"
 #include <stdlib.h>
 
-enum { MIN_LEVELS = 4 * CLSI_SEGMENTS, MAX_WIDE = 24 };
+enum { MIN_LEVELS = 4 * CLSI_SEGMENTS };
 #define NOBODY UINT32_MAX
 
 typedef struct levels {
@@ -112,7 +112,7 @@ int clsi_cuts_find(size_t n, const clsi_neighbours *near, const unsigned char *b
     size_t distance = l.n_levels / CLSI_SEGMENTS + 1, widest = 0;
     for (size_t k = 0; k < l.n_levels; k++)
         if (width(&l, k) > widest) widest = width(&l, k);
-    if (good && l.n_levels >= MIN_LEVELS && widest <= MAX_WIDE) {
+    if (good && l.n_levels >= MIN_LEVELS && widest <= CLSI_WIDE_MOST) {
         c->order = clsi_calloc(n, sizeof *c->order);
         c->slot = clsi_calloc(n, sizeof *c->slot);
         good = c->order && c->slot;

@@ -14,13 +14,12 @@
  * lane. Costs twice the operations of the best order, an eighth of the time each. */
 #include "system/segments.h"
 #include "base/base.h"
-#include "base/vectors.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LANES = CLSI_SEGMENTS };
-#define PARTLY 0x80000000u /* a target of which not all lanes have an entry */
-_Static_assert((int)LANES == (int)CLSI_VECTOR, "a segment is a lane");
+#define PARTLY 0x80000000u /* a target, or unknowns, that not all lanes have */
 
 /* ---- tables ---- */
 
@@ -35,8 +34,9 @@ typedef struct tables {
     uint32_t *behind; /* (apart) separator row * LANES + lane it is behind */
     uint32_t *columns;
     entry *entries;
-    size_t n_columns, columns_room, n_entries, entries_room; /* of the row being made */
-    size_t column_room, target_room, source_room;            /* of the tables */
+    size_t n_columns, columns_room, n_entries, entries_room;   /* of the row being made */
+    size_t column_room, target_room, source_room, places_room; /* of the tables */
+    size_t n_places;
     int failed;
 } tables;
 
@@ -69,6 +69,40 @@ static int by_column(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* Where a column is in a row from its entry k on; behind the row (its size) when it is not there. */
+static size_t place_in(const clsi_segments *s, size_t row, size_t k, uint32_t column) {
+    size_t end = s->first[row + 1];
+    while (k < end && s->column[k] < column) k++;
+    return (k < end && s->column[k] == column ? k : end) - s->first[row];
+}
+
+/* For each factor of a row of the inside where what is subtracted goes. */
+static void lay_places(tables *t, size_t row) {
+    clsi_segments *s = t->s;
+    if (s->first[row + 1] - s->first[row] > UINT16_MAX) t->failed = 1;
+    for (size_t k = s->first[row]; k < s->diagonal[row] && !t->failed; k++) {
+        size_t above = s->column[k], j = s->diagonal[above] + 1, end = s->first[above + 1];
+        if (!clsi_grow(&s->places, &t->places_room, t->n_places + (end - j), sizeof *s->places))
+            t->failed = 1;
+        for (; j < end && !t->failed; j++)
+            s->places[t->n_places++] = (uint16_t)place_in(s, row, k + 1, s->column[j]);
+    }
+}
+
+/* Columns of entries become places; in rows of separators those behind the inside follow it. */
+static void place_targets(tables *t, size_t row, size_t end) {
+    clsi_segments *s = t->s;
+    for (size_t k = s->from[row]; k < end; k++) {
+        uint32_t c = s->target[k];
+        size_t size = s->first[row + 1] - s->first[row];
+        s->target[k] =
+            (uint32_t)(row >= s->slots && c >= s->slots ? size + (c - s->slots)
+                                                        : place_in(s, row, s->first[row], c));
+        for (size_t lane = 0; lane < LANES; lane++)
+            if (s->source[k * LANES + lane] >= t->lu->n_entries) s->target[k] |= PARTLY;
+    }
+}
+
 /* The row that was collected goes to the tables. */
 static void close_row(tables *t, size_t row) {
     clsi_segments *s = t->s;
@@ -98,11 +132,10 @@ static void close_row(tables *t, size_t row) {
         }
         s->source[(to - 1) * LANES + e->lane] = e->source;
     }
-    for (size_t k = s->from[row]; k < to; k++)
-        for (size_t lane = 0; lane < LANES; lane++)
-            if (s->source[k * LANES + lane] >= t->lu->n_entries) s->target[k] |= PARTLY;
     s->first[row + 1] = at;
     s->from[row + 1] = to;
+    place_targets(t, row, to);
+    if (row < s->slots) lay_places(t, row);
     t->n_columns = t->n_entries = 0;
 }
 
@@ -177,6 +210,8 @@ static int lay_all(tables *t) {
         t->who[s->slot[p]] = (uint32_t)p;
         s->unknown[s->slot[p]] = t->lu->order[p];
     }
+    for (size_t k = 0; k < s->slots * LANES; k++)
+        if (s->unknown[k] == CLSI_NOTHING) s->unknown[k - k % LANES] |= PARTLY;
     for (size_t k = 0; k < s->wide * LANES; k++)
         if (s->wall[k] != CLSI_NOTHING) t->behind[s->wall[k] - s->inside] = (uint32_t)k;
     for (size_t i = 0; i < s->apart; i++) {
@@ -214,8 +249,8 @@ int clsi_segments_create(const clsi_sparse_lu *lu, clsi_cuts *cuts, clsi_segment
 void clsi_segments_free(clsi_segments **segments) {
     clsi_segments *s = *segments;
     if (!s) return;
-    void *const lists[] = {s->slot,   s->wall,   s->first, s->diagonal, s->column,  s->from,
-                           s->target, s->source, s->at,    s->split,    s->unknown, s};
+    void *const lists[] = {s->slot,   s->wall, s->first, s->diagonal, s->column, s->from, s->target,
+                           s->source, s->at,   s->split, s->unknown,  s->places, s};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
     *segments = NULL;
 }
@@ -224,7 +259,6 @@ void clsi_segments_free(clsi_segments **segments) {
 
 typedef struct room {
     double *value; /* L and U of the lanes, inverse pivots on the diagonal */
-    double *row;   /* (columns, LANES) the row that is being eliminated */
     double *x;     /* (columns, LANES) */
     double
         *carry; /* (wide, 2 wide + full, LANES) separators as the segments before them leave them */
@@ -241,21 +275,21 @@ static size_t columns_of(const clsi_segments *s) {
 }
 
 /* In the order of `room`. */
-enum { PARTS = 8 };
+enum { PARTS = 7 };
 static void sizes_of(const clsi_sparse_lu *lu, size_t size[static PARTS]) {
     const clsi_segments *s = lu->segments;
     size_t walls = s->wide * (2 * s->wide + s->full) * LANES;
     size[0] = s->first[s->slots + 2 * s->wide] * LANES;
-    size[1] = size[2] = columns_of(s) * LANES;
-    size[3] = size[4] = walls;
-    size[5] = lu->first[lu->n] - lu->first[s->inside];
-    size[6] = size[7] = lu->n;
+    size[1] = columns_of(s) * LANES;
+    size[2] = size[3] = walls;
+    size[4] = lu->first[lu->n] - lu->first[s->inside];
+    size[5] = size[6] = lu->n;
 }
 
 static room room_of(const clsi_sparse_lu *lu, double *work) {
     size_t size[PARTS], over = (uintptr_t)work % 64 / sizeof *work;
     room r = {0};
-    double **const parts[] = {&r.value, &r.row, &r.x, &r.carry, &r.left, &r.tail, &r.one, &r.y};
+    double **const parts[] = {&r.value, &r.x, &r.carry, &r.left, &r.tail, &r.one, &r.y};
     sizes_of(lu, size);
     if (over) work += LANES - over;
     for (size_t k = 0; k < PARTS; work += size[k], k++) *parts[k] = work;
@@ -269,104 +303,80 @@ size_t clsi_segments_size(const clsi_sparse_lu *lu) {
     return sum;
 }
 
-INLINE vector at(const double *p, size_t k) {
-    return load(p + k * LANES);
-}
-
-INLINE void put(double *p, size_t k, vector v) {
-    store(p + k * LANES, v);
-}
-
 /* The tables by value: a store through a vector may be to anywhere, for what the compiler knows. */
 typedef struct view {
     const size_t *first, *diagonal, *from;
     const uint32_t *column, *target, *source;
-    double *value, *row;
+    double *value;
     const double *entry;
     uint32_t n_entries;
 } view;
 
-INLINE view view_of(const clsi_segments *s, const room *r) {
-    return (view){s->first,  s->diagonal, s->from, s->column, s->target,
-                  s->source, r->value,    r->row,  r->entry,  r->n_entries};
+static inline view view_of(const clsi_segments *s, const room *r) {
+    return (view){s->first,  s->diagonal, s->from,  s->column,   s->target,
+                  s->source, r->value,    r->entry, r->n_entries};
 }
 
-/* A row: what the matrix has there, and zero where it has nothing. */
-INLINE void begin_row(view w, size_t i) {
-    const vector zero = {0};
-    for (size_t k = w.first[i], end = w.first[i + 1]; k < end; k++) put(w.row, w.column[k], zero);
-    for (size_t k = w.from[i], end = w.from[i + 1]; k < end; k++) {
-        const uint32_t *f = w.source + k * LANES, target = w.target[k];
-        const double *a = w.entry;
-        vector v;
-        if (target & PARTLY)
-            for (int lane = 0; lane < LANES; lane++)
-                v[lane] = f[lane] < w.n_entries ? a[f[lane]] : f[lane] - w.n_entries;
-        else
-            v = (vector){a[f[0]], a[f[1]], a[f[2]], a[f[3]], a[f[4]], a[f[5]], a[f[6]], a[f[7]]};
-        put(w.row, target & ~PARTLY, v);
-    }
-}
+typedef struct segment_loops {
+    int (*factor_inside)(const clsi_segments *s, const double *b, const room *r);
+    int (*factor_walls)(const clsi_segments *s, const room *r, size_t row, double *tail);
+    void (*forward_inside)(const clsi_segments *s, const double *b, const room *r);
+    void (*forward_walls)(const clsi_segments *s, const room *r, size_t row, double *sum);
+    void (*back_inside)(const clsi_segments *s, const room *r, double *b);
+} segment_loops;
 
-/* Where a lane has neither factor nor entry the union may reach columns that the row has not: what
- * happens to them there is zero, and nobody reads it. */
-INLINE void reduce_row(view w, size_t i) {
-    for (size_t k = w.first[i], last = w.diagonal[i]; k < last; k++) {
-        size_t above = w.column[k], j = w.diagonal[above], end = w.first[above + 1];
-        vector factor = at(w.row, above) * at(w.value, j);
-        put(w.value, k, factor);
-        for (j++; j < end; j++) {
-            size_t c = w.column[j];
-            put(w.row, c, at(w.row, c) - factor * at(w.value, j));
-        }
-    }
-}
+enum {
+    STRETCH = 4
+}; /* columns after which rows of separators take turns: they do not wait for each other */
 
-/* 1 when all pivots of all lanes are numbers and not zero. */
-CLONES
-static int factor_inside(const clsi_segments *s, const room *r) {
-    bits fine = {-1, -1, -1, -1, -1, -1, -1, -1};
-    const vector zero = {0};
-    const view w = view_of(s, r);
-    for (size_t i = 0, n = s->slots; i < n; i++) {
-        begin_row(w, i);
-        reduce_row(w, i);
-        vector pivot = at(w.row, i);
-        fine &= (pivot != zero) & (pivot - pivot == zero);
-        size_t k = w.diagonal[i], end = w.first[i + 1];
-        put(w.value, k, 1 / pivot);
-        for (k++; k < end; k++) put(w.value, k, at(w.row, w.column[k]));
+/* Vectors are as wide as the machine's: of wider ones GCC 12 makes detours over the stack. */
+#define LOOP(name) name##_plain
+#define TARGET
+#define WIDTH 2
+#define EACH_OF(a, i)                                                                              \
+    { (a)[(i)[0]], (a)[(i)[1]] }
+#include "system/segments_loops.h"
+#if defined(__x86_64__) && defined(__GNUC__)
+#define LOOP(name) name##_avx2
+#define TARGET     __attribute__((target("avx2")))
+#define WIDTH      4
+#define EACH_OF(a, i)                                                                              \
+    { (a)[(i)[0]], (a)[(i)[1]], (a)[(i)[2]], (a)[(i)[3]] }
+#include "system/segments_loops.h"
+#define LOOP(name) name##_avx512
+#define TARGET     __attribute__((target("avx512f")))
+#define WIDTH      8
+#define EACH_OF(a, i)                                                                              \
+    {                                                                                              \
+        (a)[(i)[0]], (a)[(i)[1]], (a)[(i)[2]], (a)[(i)[3]], (a)[(i)[4]], (a)[(i)[5]], (a)[(i)[6]], \
+            (a)[(i)[7]]                                                                            \
     }
-    for (int lane = 0; lane < LANES; lane++)
-        if (!fine[lane]) return 0;
-    return 1;
+#include "system/segments_loops.h"
+
+static const segment_loops *loops_of_machine(void) {
+    if (__builtin_cpu_supports("avx512f")) return &loops_avx512;
+    return __builtin_cpu_supports("avx2") ? &loops_avx2 : &loops_plain;
 }
+#else
+static const segment_loops *loops_of_machine(void) {
+    return &loops_plain;
+}
+#endif
 
 /* Separators: by the segment before each, then, one lane further, by the one behind it. */
-CLONES
-static void factor_walls(const clsi_segments *s, const room *r) {
-    size_t slots = s->slots, wide = s->wide, n = 2 * wide + s->full;
-    const vector zero = {0};
-    const view w = view_of(s, r);
-    for (size_t i = 0; i < wide; i++) {
-        for (size_t j = 0; j < n; j++) put(w.row, slots + j, zero);
-        begin_row(w, slots + i);
-        reduce_row(w, slots + i);
-        for (size_t j = 0; j < n; j++) put(r->carry, i * n + j, at(w.row, slots + j));
-    }
-    for (size_t i = 0; i < wide; i++) {
+static int factor_walls(const clsi_segments *s, const segment_loops *loops, const room *r) {
+    size_t wide = s->wide, n = 2 * wide + s->full;
+    memset(r->carry, 0, wide * n * LANES * sizeof(double));
+    memset(r->left, 0, wide * n * LANES * sizeof(double));
+    int fine = loops->factor_walls(s, r, s->slots, r->carry);
+    for (size_t i = 0; i < wide; i++)
         for (size_t j = 0; j < n; j++) {
-            vector v = zero;
-            size_t of = j < wide ? j + wide : j; /* itself, nothing of the next one, the border */
-            const double *from = r->carry + (i * n + of) * LANES;
-            for (int lane = 1; lane < LANES && (j < wide || j >= 2 * wide); lane++)
-                v[lane] = from[lane - 1];
-            put(w.row, slots + j, v);
+            if (j >= wide && j < 2 * wide) continue; /* nothing of the next one */
+            size_t of = j < wide ? j + wide : j;     /* itself, the border */
+            for (size_t lane = 1; lane < LANES; lane++)
+                r->left[(i * n + j) * LANES + lane] = r->carry[(i * n + of) * LANES + lane - 1];
         }
-        begin_row(w, slots + wide + i);
-        reduce_row(w, slots + wide + i);
-        for (size_t j = 0; j < n; j++) put(r->left, i * n + j, at(w.row, slots + j));
-    }
+    return loops->factor_walls(s, r, s->slots + wide, r->left) && fine;
 }
 
 /* What the segments left of a row of a separator, to r->one. */
@@ -422,20 +432,23 @@ static size_t factor_apart(const clsi_sparse_lu *lu, const room *r) {
     for (size_t place = s->inside + s->apart; place < lu->n; place++) {
         for (size_t k = lu->first[place]; k < lu->first[place + 1]; k++) r->one[lu->column[k]] = 0;
         for (size_t k = lu->from[place]; k < lu->from[place + 1]; k++)
-            r->one[lu->target[k]] = r->entry[lu->source[k]];
+            if (!isfinite(r->one[lu->target[k]] = r->entry[lu->source[k]])) return place + 1;
         if (!finish_row(lu, place, lu->first[place], r)) return place + 1;
     }
     return 0;
 }
 
-size_t clsi_segments_factor(const clsi_sparse_lu *lu, const double *a, double *work) {
+size_t clsi_segments_factor(const clsi_sparse_lu *lu, const double *a, const double *b,
+                            double *work) {
     const clsi_segments *s = lu->segments;
+    const segment_loops *loops = loops_of_machine();
     room r = room_of(lu, work);
     r.entry = a;
     r.n_entries = (uint32_t)lu->n_entries;
-    if (factor_inside(s, &r)) {
-        factor_walls(s, &r);
-        return factor_apart(lu, &r);
+    if (loops->factor_inside(s, b, &r)) {
+        int fine = factor_walls(s, loops, &r);
+        size_t broken = factor_apart(lu, &r);
+        return broken || fine ? broken : s->inside + 1;
     }
     for (size_t p = 0; p < s->inside; p++) {
         double inverse = r.value[s->diagonal[s->slot[p] / LANES] * LANES + s->slot[p] % LANES];
@@ -446,49 +459,8 @@ size_t clsi_segments_factor(const clsi_sparse_lu *lu, const double *a, double *w
 
 /* ---- solutions ---- */
 
-/* sum - (L or U of a row) x */
-INLINE vector minus(view w, size_t k, size_t end, const double *x, vector sum) {
-    for (; k < end; k++) sum -= at(w.value, k) * at(x, w.column[k]);
-    return sum;
-}
-
-CLONES
-static void forward_inside(const clsi_segments *s, const double *b, const room *r) {
-    const view w = view_of(s, r);
-    const uint32_t *unknown = s->unknown;
-    size_t slots = s->slots, wide = s->wide;
-    double *x = r->x;
-    for (size_t i = 0; i < slots; i++, unknown += LANES) {
-        vector sum;
-        for (int lane = 0; lane < LANES; lane++)
-            sum[lane] = unknown[lane] == CLSI_NOTHING ? 0 : b[unknown[lane]];
-        put(x, i, minus(w, w.first[i], w.diagonal[i], x, sum));
-    }
-    for (size_t i = 0; i < wide; i++)
-        put(r->carry, i, minus(w, w.first[slots + i], w.diagonal[slots + i], x, at(r->carry, i)));
-    for (size_t i = 0, row = slots + wide; i < wide; i++, row++) {
-        vector sum = {0};
-        for (int lane = 1; lane < LANES; lane++) sum[lane] = r->carry[i * LANES + (size_t)lane - 1];
-        put(r->left, i, minus(w, w.first[row], w.diagonal[row], x, sum));
-    }
-}
-
-CLONES
-static void back_inside(const clsi_segments *s, const room *r, double *b) {
-    const view w = view_of(s, r);
-    double *x = r->x;
-    for (size_t i = s->slots; i-- > 0;) {
-        size_t k = w.diagonal[i];
-        vector sum = minus(w, k + 1, w.first[i + 1], x, at(x, i)) * at(w.value, k);
-        put(x, i, sum);
-        const uint32_t *unknown = s->unknown + i * LANES;
-        for (int lane = 0; lane < LANES; lane++)
-            if (unknown[lane] != CLSI_NOTHING) b[unknown[lane]] = sum[lane];
-    }
-}
-
 /* Separators and border, in between. */
-static void solve_apart(const clsi_sparse_lu *lu, const room *r, double *b) {
+static void solve_apart(const clsi_sparse_lu *lu, const room *r, const double *b, double *x) {
     const clsi_segments *s = lu->segments;
     const double *tail = r->tail - lu->first[s->inside];
     for (size_t place = s->inside; place < lu->n; place++) {
@@ -506,21 +478,24 @@ static void solve_apart(const clsi_sparse_lu *lu, const room *r, double *b) {
         for (size_t k = lu->diagonal[place] + 1; k < lu->first[place + 1]; k++)
             sum -= tail[k] * r->y[lu->column[k]];
         r->y[place] = sum * tail[lu->diagonal[place]];
-        b[lu->order[place]] = r->y[place];
+        x[lu->order[place]] = r->y[place];
     }
 }
 
-void clsi_segments_solve(const clsi_sparse_lu *lu, double *work, double *b) {
+void clsi_segments_finish(const clsi_sparse_lu *lu, double *work, const double *b, double *x) {
     const clsi_segments *s = lu->segments;
+    const segment_loops *loops = loops_of_machine();
     room r = room_of(lu, work);
     for (size_t k = 0; k < s->wide * LANES; k++)
         r.carry[k] = s->wall[k] == CLSI_NOTHING ? 0 : b[lu->order[s->wall[k]]];
-    forward_inside(s, b, &r);
+    loops->forward_walls(s, &r, s->slots, r.carry);
+    for (size_t k = 0; k < s->wide * LANES; k++) r.left[k] = k % LANES ? r.carry[k - 1] : 0;
+    loops->forward_walls(s, &r, s->slots + s->wide, r.left);
     for (size_t i = 0; i < s->wide; i++)
         for (size_t lane = 0; lane + 1 < LANES; lane++)
             if (s->wall[i * LANES + lane] != CLSI_NOTHING)
                 r.y[s->wall[i * LANES + lane]] = r.left[i * LANES + lane + 1];
-    solve_apart(lu, &r, b);
+    solve_apart(lu, &r, b, x);
     for (size_t i = 0; i < s->wide; i++)
         for (size_t lane = 0; lane < LANES; lane++) {
             uint32_t behind = s->wall[i * LANES + lane];
@@ -531,5 +506,11 @@ void clsi_segments_solve(const clsi_sparse_lu *lu, double *work, double *b) {
     for (size_t j = 0; j < s->full; j++)
         for (size_t lane = 0; lane < LANES; lane++)
             r.x[(s->slots + 2 * s->wide + j) * LANES + lane] = r.y[s->inside + s->apart + j];
-    back_inside(s, &r, b);
+    loops->back_inside(s, &r, x);
+}
+
+void clsi_segments_solve(const clsi_sparse_lu *lu, double *work, double *b) {
+    const room r = room_of(lu, work);
+    loops_of_machine()->forward_inside(lu->segments, b, &r);
+    clsi_segments_finish(lu, work, b, b);
 }

@@ -5,6 +5,7 @@
 #include "system/sparse_lu.h"
 
 enum { CLSI_SEGMENTS = 8 };
+enum { CLSI_WIDE_MOST = 24 }; /* rows of a separator */
 
 typedef struct clsi_segments {
     size_t slots;   /* rows of a segment, short ones padded */
@@ -20,9 +21,10 @@ typedef struct clsi_segments {
     size_t *first, *diagonal; /* (rows + 1), (rows): as in clsi_sparse_lu; only L of separators */
     uint32_t *column;
     size_t *from;      /* (rows + 1) entries of the matrix: */
-    uint32_t *target;  /* column, with a mark where not all lanes have an entry ... */
+    uint32_t *target;  /* which entry of the row, marked where not all lanes have one ... */
     uint32_t *source;  /* (LANES each) ... and which entry; n_entries: zero, n_entries + 1: one */
-    uint32_t *unknown; /* (slots, LANES) or CLSI_NOTHING */
+    uint32_t *unknown; /* (slots, LANES) or CLSI_NOTHING, the first marked where one is */
+    uint16_t *places;  /* rows of the inside: for each factor the entries that it changes */
     uint32_t *at;      /* with a border: where an entry of L and U of the inside is, in lanes */
     size_t *split;     /* (apart) in rows of separators the first entry behind the inside */
 } clsi_segments;
@@ -55,7 +57,10 @@ int clsi_segments_create(const clsi_sparse_lu *lu, clsi_cuts *cuts, clsi_segment
 void clsi_segments_free(clsi_segments **s);
 
 size_t clsi_segments_size(const clsi_sparse_lu *lu); /* doubles of work */
-size_t clsi_segments_factor(const clsi_sparse_lu *lu, const double *a, double *work);
+/* L x = b is solved meanwhile, for clsi_segments_finish. Nonzero, too, where an entry is not finite. */
+size_t clsi_segments_factor(const clsi_sparse_lu *lu, const double *a, const double *b,
+                            double *work);
+void clsi_segments_finish(const clsi_sparse_lu *lu, double *work, const double *b, double *x);
 void clsi_segments_solve(const clsi_sparse_lu *lu, double *work, double *b);
 
 #endif

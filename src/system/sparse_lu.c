@@ -308,10 +308,20 @@ size_t clsi_sparse_lu_size(const clsi_sparse_lu *lu) {
 #define CLSI_LU_INDEX uint32_t
 #include "system/sparse_lu.inc"
 
-size_t clsi_sparse_lu_factor(const clsi_sparse_lu *lu, const double *a, double *work) {
-    if (lu->segments) return clsi_segments_factor(lu, a, work);
+size_t clsi_sparse_lu_factor_for(const clsi_sparse_lu *lu, const double *a, const double *b,
+                                 double *work) {
+    if (lu->segments) return clsi_segments_factor(lu, a, b, work);
     return sparse_factor(lu->n, lu->first, lu->diagonal, lu->column, lu->from, lu->target,
                          lu->source, a, work);
+}
+
+/* (Any list of n numbers: nobody asks for its solution.) */
+size_t clsi_sparse_lu_factor(const clsi_sparse_lu *lu, const double *a, double *work) {
+    return clsi_sparse_lu_factor_for(lu, a, a, work);
+}
+
+int clsi_sparse_lu_checks(const clsi_sparse_lu *lu) {
+    return lu->segments != NULL;
 }
 
 void clsi_sparse_lu_solve(const clsi_sparse_lu *lu, double *work, double *b) {
@@ -319,4 +329,13 @@ void clsi_sparse_lu_solve(const clsi_sparse_lu *lu, double *work, double *b) {
         clsi_segments_solve(lu, work, b);
     else
         sparse_solve(lu->n, lu->first, lu->diagonal, lu->column, lu->order, work, b);
+}
+
+void clsi_sparse_lu_finish(const clsi_sparse_lu *lu, double *work, const double *b, double *x) {
+    if (lu->segments) {
+        clsi_segments_finish(lu, work, b, x);
+        return;
+    }
+    memcpy(x, b, lu->n * sizeof *x);
+    clsi_sparse_lu_solve(lu, work, x);
 }

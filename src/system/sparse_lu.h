@@ -35,5 +35,11 @@ size_t clsi_sparse_lu_size(const clsi_sparse_lu *lu); /* doubles of work */
 /* `a` are the entries in the order of the pattern. Nonzero: the place + 1 where there is no pivot. */
 size_t clsi_sparse_lu_factor(const clsi_sparse_lu *lu, const double *a, double *work);
 void clsi_sparse_lu_solve(const clsi_sparse_lu *lu, double *work, double *b);
+/* The same for one right side b that is known: x, with one way less over the factors. Nonzero, too,
+ * where an entry is not finite and clsi_sparse_lu_checks. Others may be solved for afterwards. */
+size_t clsi_sparse_lu_factor_for(const clsi_sparse_lu *lu, const double *a, const double *b,
+                                 double *work);
+void clsi_sparse_lu_finish(const clsi_sparse_lu *lu, double *work, const double *b, double *x);
+int clsi_sparse_lu_checks(const clsi_sparse_lu *lu);
 
 #endif

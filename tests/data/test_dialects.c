@@ -69,6 +69,9 @@ static void test_dresses(void **state) {
         {"Title\nt\tx\tv\n(s)\t(m)\t(m/s)\n0\t1\t2\n0,5\t-3\t40\n", "smx"},
         {"t [s],x [m],v [m/s]\n0,1,2\n0.5,-3,40\n", "smx"},
         {"t (s), x (m), v (m/s)\n0,1,2\n0.5,-3,40\n", "smx"},
+        {"t/s,x/m,v/(m/s)\n0,1,2\n0.5,-3,40\n", "smx"},
+        {"t / s;x / m;v / (m/s)\n0;1;2\n0,5;-3;40\n", "smx"},
+        {"% t/s x/m v\n0 1 2\n0.5 -3 40\n", "sm-"},
         {"\"t [s]\";\"x [m]\";v_[m/s]\n0;1;2\n0,5;-3;40\n", "smx"},
         {"\xef\xbb\xbft;x;v\r\n0;1,0;2\r\n0,5;-3;4,0e1\r\n", "---"},
         {"sep=;\nt;x;v\n0;1;2\n0,5;-3;40\n", "---"},
@@ -93,6 +96,23 @@ static void test_dresses(void **state) {
         }
         cls_table_free(&t);
     }
+}
+
+/* Quotients stay names where the time is not written as one, and where no unit stands behind the stroke. */
+static void test_quotients(void **state) {
+    (void)state;
+    cls_table *t = good("t,P/V,x/m\n0,1,2\n0.5,-3,40\n", NULL);
+    assert_string_equal(cls_table_name(t, 1), "P/V");
+    assert_string_equal(cls_table_name(t, 2), "x/m");
+    cls_table_free(&t);
+    t = good("t/s,dx/dt,(a/b,/m\n0,1,2,3\n0.5,-3,40,4\n", NULL);
+    static const char *const names[] = {"t", "dx/dt", "(a/b", "/m"};
+    for (size_t i = 0; i < 4; i++) assert_string_equal(cls_table_name(t, i), names[i]);
+    cls_table_free(&t);
+    cls_read_options o = {.size = sizeof o, .map = "q=phi/deg"};
+    t = good("t/s,phi/deg\n0,90\n1,45\n", &o);
+    assert_string_equal(cls_table_name(t, 1), "q");
+    cls_table_free(&t);
 }
 
 /* Fewer names than columns: they are those of the last ones, and that is said. */
@@ -481,6 +501,7 @@ int main(void) {
         cmocka_unit_test(test_stamps_of_two_files),
         cmocka_unit_test(test_time_in_any_case),
         cmocka_unit_test(test_dresses),
+        cmocka_unit_test(test_quotients),
         cmocka_unit_test(test_names_found),
         cmocka_unit_test(test_times_made),
         cmocka_unit_test(test_map_converts),

@@ -265,8 +265,27 @@ static int counts_turns(const clsi_recording *r, const size_t *group, size_t c) 
     return high - low > 1.5 * TURN && counted > wrapped;
 }
 
-/* An angle that an instrument wraps goes on: neighbouring rows differ by less than half a turn. Whole
- * turns mean nothing, differences are taken modulo them. Turns that are counted are used as they are. */
+/* Rows so near to each other that no turn is missed, of a motion that goes around: a quarter of a turn at most
+ * from row to row, more than one and a half in all. */
+static int turns_are_known(const clsi_recording *r, const size_t *group, size_t c) {
+    double low = INFINITY, high = -INFINITY, most = 0, spread = 0;
+    for (size_t i = 0, last = SIZE_MAX; i < r->n; i++) {
+        double y = r->y[i * r->ny + c];
+        if (!isfinite(y)) continue;
+        if (last == SIZE_MAX || group[i] != group[last])
+            low = INFINITY, high = -INFINITY;
+        else
+            most = fmax(most, fabs(y - r->y[last * r->ny + c]));
+        low = fmin(low, y), high = fmax(high, y);
+        spread = fmax(spread, high - low);
+        last = i;
+    }
+    return spread > 1.5 * TURN && most < TURN / 4;
+}
+
+/* An angle that an instrument wraps goes on: neighbouring rows differ by less than half a turn. Turns that are
+ * counted are used as they are. Where rows show every turn a fit follows them: modulo whole turns a model that
+ * goes around at another speed is never far off, and a search has no slope. Scores take differences modulo them. */
 static void unwrap(clsi_recording *r, const size_t *group) {
     for (size_t c = 0; c < r->ny; c++) {
         clsi_channel *ch = &r->channel[c];
@@ -279,6 +298,7 @@ static void unwrap(clsi_recording *r, const size_t *group) {
             if (isfinite(last)) *y = last + remainder(*y - last, TURN);
             last = *y;
         }
+        ch->followed = ch->angle && turns_are_known(r, group, c);
     }
 }
 

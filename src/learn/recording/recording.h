@@ -15,8 +15,9 @@ typedef struct clsi_channel {
     double noise;     /* root mean square of what no parabola through five rows explains */
     double floor;     /* no residual is counted as more accurate than this */
     int angle;        /* differences are modulo 2 pi */
-    int counted;      /* an angle whose turns the instrument counts: used as it is */
-    int still;        /* one value, but for rounding: a conserved quantity, a setting */
+    int followed; /* an angle whose rows show every turn: a fit follows them, a score does not */
+    int counted;  /* an angle whose turns the instrument counts: used as it is */
+    int still;    /* one value, but for rounding: a conserved quantity, a setting */
 } clsi_channel;
 
 /* Rows [first, end) of one trajectory without a large gap; the first `train` of them are to learn

@@ -16,6 +16,11 @@ double clsi_difference(const clsi_channel *c, double model, double measured) {
     return c->angle ? remainder(d, 6.283185307179586) : d;
 }
 
+/* What a fit makes small. */
+static double misfit(const clsi_channel *c, double model, double measured) {
+    return c->followed ? model - measured : clsi_difference(c, model, measured);
+}
+
 const clsi_signal *clsi_signal_of(const clsi_recording *d, size_t segment) {
     return d->signal ? d->signal[d->segment[segment].trajectory] : NULL;
 }
@@ -446,7 +451,7 @@ static void weigh(const clsi_multiple *m, size_t w, const double *x, double *r, 
             double measured = m->data->y[(p->first + i) * ny + c], *at = &r[i * ny + c];
             double weight = isfinite(measured) ? 1 / m->sigma[c] : 0;
             if (m->counts) weight *= sqrt(m->counts[p->first + i]);
-            *at = weight > 0 ? weight * clsi_difference(&m->data->channel[c], *at, measured) : 0;
+            *at = weight > 0 ? weight * misfit(&m->data->channel[c], *at, measured) : 0;
             for (size_t j = 0; j < all && J; j++) J[(i * ny + c) * all + j] *= weight;
         }
     put_priors(m, w, x, r, J);
@@ -525,7 +530,7 @@ size_t clsi_multiple_residuals(const clsi_multiple *m, size_t c, double *list, s
             double measured = m->data->y[i * m->ny + c];
             if (!isfinite(measured)) continue;
             if (which) which[n] = w;
-            list[n++] = clsi_difference(&m->data->channel[c], m->seen[i * m->ny + c], measured);
+            list[n++] = misfit(&m->data->channel[c], m->seen[i * m->ny + c], measured);
         }
     }
     return n;
