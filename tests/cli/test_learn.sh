@@ -751,4 +751,25 @@ test_a_model_that_a_still_motion_beats_is_bad() {
     expect_no_stderr 'verdict +BAD'
 }
 
+# a body that a wall throws back, learned as one that falls
+test_a_model_that_stops_is_bad() {
+    cat >wall.clausius <<'END'
+coordinate x in (0, 10)
+part V = x + 0.15/x^2
+hamiltonian H = p.x^2/2 + V
+start x = 1, p.x = 0
+END
+    "$CLAUSIUS" simulate wall.clausius --samples 12 --sample "x~U(0.7,2), p.x~U(-0.5,0.5)" --seed 3 --h 0.05 --steps 80 --scheme bdf --quiet -o fall.csv
+    run "$CLAUSIUS" learn wall.clausius fall.csv --unknown V --field "terms(x)" -o m.safetensors
+    expect_ok
+    expect_stderr '^  verdict +BAD: [1-9][0-9]* of [0-9]+ free runs stop before the motion ends, the first after [0-9.]+:$'
+    expect_stderr 'the motion leaves the declared domain$'
+    run "$CLAUSIUS" learn wall.clausius fall.csv --unknown V --field "terms(x)" --require-better --json --quiet -o m.safetensors
+    expect_exit 1
+    expect_json 'd["verdict"] == "bad" and d["free_runs"]["stopped"] > 0 and "domain" in d["free_runs"]["why"]'
+    run "$CLAUSIUS" learn wall.clausius fall.csv --unknown V --field "terms(x; x^-2)" --json --quiet -o m.safetensors
+    expect_ok
+    expect_json 'd["verdict"] == "good" and d["free_runs"] == {"made": 1, "stopped": 0}'
+}
+
 run_tests
