@@ -329,6 +329,10 @@ cls_status cls_simulator_start(cls_simulator *sim, double time, const double *st
     if (status == CLS_OK && !sim->signal) status = clsi_inputs_known(sp->s, error);
     if (status != CLS_OK) return status;
     if (!isfinite(time)) return clsi_fail(error, CLS_USAGE, "the start time is %g", time);
+    if (time + sp->options.h == time) /* seconds since 1970, and steps of 0.1 us */
+        return clsi_fail(error, CLS_USAGE,
+                         "a step of %g does not move the time %.17g; count time from another zero",
+                         sp->options.h, time);
     memset(sim->state, 0, sim->n_kept * sizeof(double));
     memcpy(sim->state, state, sim->n_state * sizeof(double));
     status = clsi_system_check_units(sp->s, sim->state, error);

@@ -310,4 +310,16 @@ test_models_take_inputs_as_they_look() {
     expect_exit 1
 }
 
+# It would stand still in every row.
+test_a_time_that_a_step_does_not_move_is_refused() {
+    printf '%s\n' 'input u' 'coordinate q' 'lagrangian v.q^2/2' 'external force: q <- u' 'start q = 0, v.q = 0' 'step 1e-8' >cart.clausius
+    printf 'time,u\n1.7e9,1\n1700000001,1\n' >u.csv
+    run "$CLAUSIUS" simulate cart.clausius --inputs u.csv --steps 5 -o out.csv
+    expect_exit 2
+    expect_stderr 'a step of 1e-08 does not move the time 1700000000; count time from another zero'
+    expect_no_file out.csv
+    run "$CLAUSIUS" simulate cart.clausius --inputs u.csv --h 1e-3 --steps 5 -o out.csv
+    expect_ok
+}
+
 run_tests

@@ -127,8 +127,13 @@ static size_t sensible_rows(const clsi_multiple *m, const clsi_piece *p, const d
     return good;
 }
 
+static int is_over(const clsi_multiple *m) {
+    return m->stop && m->stop(m->stop_owner);
+}
+
 /* Shortens windows that cannot be simulated to their end, or whose end depends on their start too
- * much; the rest of such a window is another one. Returns how many were cut, -1: no memory. */
+ * much; the rest of such a window is another one. Returns how many were cut, -1: no memory. Nobody waits for derivatives
+ * when time is over. */
 static int cut_long(recipe_work *k, const double *theta) {
     clsi_multiple *m = k->m;
     size_t all = m->n_theta + m->nz, most = 0;
@@ -142,8 +147,9 @@ static int cut_long(recipe_work *k, const double *theta) {
         const double *t = m->data->time + p->first, *x = m->x + w * m->nz;
         const clsi_signal *u = clsi_signal_of(m->data, p->segment);
         size_t good = p->n;
-        if (clsi_track_run(m->track[0], theta, u, x, p->n, t, m->y_scratch, J, NULL)) {
-            good = sensible_rows(m, p, x, J);
+        double *slopes = is_over(m) ? NULL : J;
+        if (clsi_track_run(m->track[0], theta, u, x, p->n, t, m->y_scratch, slopes, NULL)) {
+            if (slopes) good = sensible_rows(m, p, x, J);
         } else {
             while (good > 3 &&
                    !clsi_track_run(m->track[0], theta, u, x, good, t, m->y_scratch, NULL, NULL))
@@ -296,7 +302,7 @@ static size_t longest(const clsi_multiple *m) {
 static cls_status grow(recipe_work *k, size_t rows) {
     size_t most = longest(k->m);
     cls_status status = CLS_OK;
-    while (rows < most && status == CLS_OK) {
+    while (rows < most && status == CLS_OK && !is_over(k->m)) {
         size_t next = 2 * rows < most ? 2 * rows : most;
         status = remember(k);
         if (status == CLS_OK) status = run_stage(k, next, ITERATIONS);
@@ -388,20 +394,26 @@ static cls_status find_start(recipe_work *k, size_t rows) {
     return status;
 }
 
+/* Longer windows; what was found is known by its scatter. */
+static cls_status refine(recipe_work *k, size_t rows) {
+    cls_status status = run_stage(k, rows, ITERATIONS);
+    if (status == CLS_OK && cut_bad(k)) status = run_stage(k, rows, ITERATIONS);
+    if (status == CLS_OK) status = grow(k, rows);
+    if (status == CLS_OK) status = inflate(k);
+    if (status == CLS_OK) status = run_stage(k, k->r->window, 0);
+    return status;
+}
+
 static cls_status cook(recipe_work *k) {
     size_t rows = first_rows(k->m), most = longest(k->m);
     if (rows > most) rows = most;
     first_scales(k);
     cls_status status = find_start(k, rows);
     if (status == CLS_OK) status = run_stage(k, rows, 2 * LAST_ITERATIONS);
-    if (status == CLS_OK) status = run_stage(k, rows, ITERATIONS);
-    if (status == CLS_OK && cut_bad(k)) status = run_stage(k, rows, ITERATIONS);
-    if (status == CLS_OK) status = grow(k, rows);
+    if (status == CLS_OK && !is_over(k->m)) status = refine(k, rows);
     if (status == CLS_OK) status = inflate(k);
-    if (status == CLS_OK) status = run_stage(k, k->r->window, 0);
-    if (status == CLS_OK) status = inflate(k);
-    if (status == CLS_OK) status = minimize(k, PATIENCE, LAST_ENOUGH);
-    if (status == CLS_OK && strcmp(k->r->ended, "iterations") == 0)
+    if (status == CLS_OK && !is_over(k->m)) status = minimize(k, PATIENCE, LAST_ENOUGH);
+    if (status == CLS_OK && !is_over(k->m) && strcmp(k->r->ended, "iterations") == 0)
         clsi_text_printf(
             &k->r->notes,
             "the search was still getting better after %d iterations: values may be off by "
