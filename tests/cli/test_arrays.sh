@@ -122,6 +122,34 @@ END
     expect_ok
 }
 
+# Numbers that are the same at every point are tried once; they are tried.
+test_wrong_numbers_of_many_elements_are_found() {
+    write_ring() { # conductance, mass, file
+        cat >"$3" <<END
+parameter N = 60
+coordinate a[1..N ring]
+entropy s[1..N ring]
+hamiltonian sum(i in 1..N: p.a[i]^2/(2*$2) + exp(s[i]) + (a[i+1] - a[i])^2/2)
+for i in 1..N: heat exchange s[i] <-> s[i+1]: $1
+for i in 1..N: start a[i] = sin(2*pi*i/N), v.a[i] = 0, s[i] = 0
+step 0.05
+END
+    }
+    write_ring 0.3 1.5 good.clausius
+    write_ring -0.3 1.5 cold.clausius
+    write_ring 0.3 -1.5 light.clausius
+    run "$CLAUSIUS" simulate good.clausius --steps 3 --quiet -o rows.csv
+    expect_ok
+    run "$CLAUSIUS" audit good.clausius --against rows.csv
+    expect_ok
+    run "$CLAUSIUS" audit cold.clausius --against rows.csv
+    expect_exit 1
+    expect_stdout 'FAIL +heat exchange +-0.3 .* for 60 elements, over 4 states and 4096 points'
+    run "$CLAUSIUS" audit light.clausius --against rows.csv
+    expect_exit 1
+    expect_stdout 'FAIL +mass matrix +-1.5 .* for 60 rows'
+}
+
 test_lines_of_several_megabytes_are_read() {
     python3 - <<'END'
 n = 300000
