@@ -4,7 +4,7 @@
  *
  *     large elimination N          factor and solution of its Newton matrix by each way, microseconds
  *     large cvode METHOD N RTOL    BDF or ADAMS: seconds and error at t = 10 (BDF: sparse Jacobian, KLU)
- *     large ours SCHEME N H        the same by a scheme of the library
+ *     large ours SCHEME N H        the same by a scheme of the library; of an adaptive one H is its accuracy
  *     large steps N                seconds of one step of the default scheme, h = 0.05: the median of many
  *     large reference N FILE       the state at t = 10, for the errors
  *
@@ -266,6 +266,7 @@ static int by_library(const char *scheme, sunindextype n, double h, const char *
     snprintf(system, sizeof system, text, (long)n, kappa);
     o.scheme = scheme;
     o.h = h;
+    if (strstr(scheme, "adaptive")) o.h = 10, o.accuracy = h;
     if (cls_system_parse(system, "chain", NULL, &s, &error) != CLS_OK ||
         cls_simulator_create(s, &o, &sim, &error) != CLS_OK ||
         cls_system_start(s, NULL, z, &error) != CLS_OK)

@@ -26,7 +26,7 @@ def rates(t, z, np=numpy):
 
 
 def show(name, setting, seconds, z):
-    print(f"{name:<22} {setting:>9} {seconds:10.6f} {numpy.abs(z - EXACT).max():10.3e}", flush=True)
+    print(f"{name:<27} {setting:>9} {seconds:10.6f} {numpy.abs(z - EXACT).max():10.3e}", flush=True)
 
 
 ONE, THREE = diags([1.0], [0], shape=(N, N)), diags([1.0, 1.0, 1.0], [-1, 0, 1], shape=(N, N))

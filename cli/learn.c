@@ -362,7 +362,7 @@ static void print_rollout(const cls_learn_info *i) {
 /* Where no rows were kept back to be predicted, rollouts are the test: a trivial model must lose it. */
 static void print_still(const cls_learn_info *i) {
     double off = i->rollout_parts ? i->rollout_fine : i->rollout;
-    if (off >= i->rollout_still)
+    if (off >= i->rollout_still && !i->runs_stopped)
         fprintf(stderr,
                 "  verdict     BAD: a motion that stays where it begins is off by %.3g only\n",
                 i->rollout_still);
@@ -433,7 +433,7 @@ static void print_recordings(const learning *l) {
                                        : "the unknown parameters",
             l->a->words[0]);
     if (parts) fprintf(stderr, "  parameters  %zu\n", i->parameters);
-    cli_report_print(i->report);
+    cli_report_print(i);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");
     fprintf(stderr, "  seconds     %.3g, %llu iterations\n", i->seconds,
@@ -466,7 +466,7 @@ static void print_summary(const learning *l) {
     for (const char *at = i->notes; *at; at += strcspn(at, "\n") + 1)
         fprintf(stderr, "  note        %.*s\n", (int)strcspn(at, "\n"), at);
     if (!isnan(i->rollout)) print_rollout(i), print_still(i);
-    if (i->report) cli_report_print(i->report);
+    cli_report_print(i);
     fprintf(stderr, "  written     %s%s%s\n", l->model, l->log_path ? ", " : "",
             l->log_path ? l->log_path : "");
     fprintf(stderr, "  seconds     %.3g\n", i->seconds);

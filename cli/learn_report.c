@@ -54,7 +54,7 @@ static void print_cell(double x) {
         fprintf(stderr, " %11.3g", x);
 }
 
-static void print_scores(const cls_learn_report *r) {
+static void print_scores(const cls_learn_report *r, int stops) {
     fprintf(stderr, "  %-22s %11s %11s %11s %11s %11s\n", "rows kept back, RMSE", "model",
             "last value", "mean", "linear AR", r->n_functions ? "without" : "as in file");
     for (size_t c = 0; c < r->n_channels; c++) {
@@ -80,6 +80,7 @@ static void print_scores(const cls_learn_report *r) {
             fputc('\n', stderr);
         }
     }
+    if (stops) return;
     fputs(r->better > 0 ? "  verdict     better than the trivial models\n"
           : r->better == 0
               ? "  verdict     BAD: a trivial model predicts as well\n"
@@ -102,16 +103,31 @@ static int has_scores(const cls_learn_report *r) {
     return 0;
 }
 
-void cli_report_print(const cls_learn_report *r) {
+/* Of a model that does not run nothing else counts. */
+static void print_stops(const cls_learn_info *i) {
+    fprintf(stderr,
+            "  verdict     BAD: %zu of %zu free runs stop before the motion ends, the first after "
+            "%.3g:\n              %s\n",
+            i->runs_stopped, i->runs, i->runs_after, i->runs_why);
+}
+
+void cli_report_print(const cls_learn_info *i) {
+    const cls_learn_report *r = i->report;
+    int stops = i->runs_stopped > 0;
+    if (!r) {
+        if (stops) print_stops(i);
+        return;
+    }
     fprintf(stderr, "  loss        %s\n", r->choice);
     if (r->n_parameters) fputs("  parameters  with standard errors\n", stderr);
-    for (size_t i = 0; i < r->n_parameters; i++) print_value(&r->parameters[i]);
+    for (size_t k = 0; k < r->n_parameters; k++) print_value(&r->parameters[k]);
     if (r->n_functions) fputs("  functions   with standard errors\n", stderr);
     print_functions(r);
     for (size_t c = 0; c < r->n_channels && r->channels[c].rows; c++)
         fprintf(stderr, "  fitted      %s to %.3g in %zu rows, noise %.2g\n", r->channels[c].name,
                 r->channels[c].fitted, r->channels[c].rows, r->channels[c].noise);
-    if (has_scores(r)) print_scores(r);
+    if (has_scores(r)) print_scores(r, stops);
+    if (stops) print_stops(i);
     print_notes(r->notes);
 }
 
@@ -215,8 +231,31 @@ static json_t *null_space_json(const cls_learn_info *i) {
     return all;
 }
 
+/* 1 good, 0 bad, -1 nobody can tell: runs to their ends, then rows kept back, then rollouts. */
+static int verdict_of(const cls_learn_info *i) {
+    double off = i->rollout_parts ? i->rollout_fine : i->rollout;
+    if (i->runs_stopped) return 0;
+    if (i->report && i->report->better >= 0) return i->report->better;
+    if (isnan(off)) return -1;
+    return isfinite(off) && !(off >= i->rollout_still);
+}
+
+static json_t *runs_json(const cls_learn_info *i) {
+    json_t *o = json_pack("{s:I, s:I}", "made", (json_int_t)i->runs, "stopped",
+                          (json_int_t)i->runs_stopped);
+    if (o && i->runs_stopped) {
+        json_object_set_new(o, "after", cli_json_real(i->runs_after));
+        json_object_set_new(o, "why", json_string(i->runs_why));
+    }
+    return o;
+}
+
 void cli_report_keys(const cls_learn_info *i, json_t *o) {
     const cls_learn_report *r = i->report;
+    int verdict = verdict_of(i);
+    json_object_set_new(o, "verdict",
+                        verdict < 0 ? json_null() : json_string(verdict ? "good" : "bad"));
+    json_object_set_new(o, "free_runs", runs_json(i));
     json_object_set_new(o, "null_space", null_space_json(i));
     if (!r) return;
     json_t *noise = json_object(), *found = json_object();

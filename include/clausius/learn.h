@@ -198,6 +198,11 @@ typedef struct cls_learn_info {
      * the first entropy and those that it exchanges heat with; INFINITY: not identifiable. 0, 0: none */
     double temperature, temperature_error;
     char notes[1200]; /* lines: what was chosen automatically, what is not identifiable */
+    /* Free runs of the model along motions kept for validation (of recordings along all of them), each to its end,
+     * and how many stop before it: a model of which one does is bad. Of the first that stops: how long it ran, and why. */
+    size_t runs, runs_stopped;
+    double runs_after;
+    char runs_why[240];
 } cls_learn_info;
 
 /* CLS_USAGE, and why, where one of the n names is neither a part nor a parameter of the system: for

@@ -339,7 +339,9 @@ def learn(system, data, unknown=None, *, test=-1.0, horizon=(), missing="refuse"
     model.info, model.source = info, system.source
     if stopped == 1:
         warnings.warn(LearnWarning("interrupted: the model is the best so far"), stacklevel=2)
-    if info["rollout"] == float("inf"):
+    if info["runs_stopped"]:
+        warnings.warn(LearnWarning(f"bad: {info['runs_stopped']} of {info['runs']} free runs stop before the motion ends, the first after {info['runs_after']:.3g}: {info['runs_why']}"), stacklevel=2)
+    elif info["rollout"] == float("inf"):
         warnings.warn(LearnWarning("the model cannot be simulated along the validation data; more data, another field, or anchors may help"), stacklevel=2)
     elif info["rollout_fine"] >= info["rollout_still"]:
         warnings.warn(LearnWarning(f"bad: simulated along the validation data the model is off by {info['rollout_fine']:.3g}, a motion that stays where it begins by {info['rollout_still']:.3g}"), stacklevel=2)
@@ -348,7 +350,7 @@ def learn(system, data, unknown=None, *, test=-1.0, horizon=(), missing="refuse"
     other = _made_otherwise(system, data, [*parts, *(p["name"] for p in (info["report"] or {}).get("parameters", []))])
     if other:
         warnings.warn(LearnWarning(f"the data were made with {', '.join(f'{k}={v:.10g}' for k, v in other.items())}, the system has other values: learn clausius.system(NAME, values)"), stacklevel=2)
-    if require_better and (info["report"] or {}).get("better") is False:
+    if require_better and (info["runs_stopped"] or (info["report"] or {}).get("better") is False):
         raise CheckError("rows kept back are not predicted better than trivially; model.info['report'] has the scores")
     log.info("%s learned of %s: %d parameters by %s, loss %.3g, null space %d, %.2f s", ", ".join(parts) or "the unknown parts", system.name, info["parameters"],
              info["optimizer"], info["loss"], info["null_space"], info["seconds"])

@@ -155,7 +155,7 @@ static PyObject *info_of(const learning *l) {
     const cls_learn_info *i = &l->info;
     return Py_BuildValue(
         "{s:n,s:n,s:n,s:d,s:d,s:d,s:K,s:d,s:s,s:n,s:n,s:d,s:O,s:d,s:n,s:i,s:d,s:d,s:d,s:n,s:s,s:n,"
-        "s:O,s:N,s:s,s:s,s:s,s:n,s:N}",
+        "s:O,s:N,s:s,s:s,s:s,s:n,s:n,s:n,s:d,s:s,s:N}",
         "parameters", (Py_ssize_t)i->parameters, "samples", (Py_ssize_t)i->samples,
         "validation_samples", (Py_ssize_t)i->validation_samples, "loss_initial", i->loss_initial,
         "loss", i->loss_final, "loss_validation", i->loss_validation, "iterations",
@@ -168,7 +168,9 @@ static PyObject *info_of(const learning *l) {
         (Py_ssize_t)i->ended_early, "isothermal", i->isothermal ? Py_True : Py_False, "terms",
         terms_of(l->identified), "words", l->identified ? cls_identified_words(l->identified) : "",
         "formulas", l->identified ? cls_identified_formulas(l->identified) : "", "notes", i->notes,
-        "windows", (Py_ssize_t)i->windows, "report", report_of(i->report));
+        "windows", (Py_ssize_t)i->windows, "runs", (Py_ssize_t)i->runs, "runs_stopped",
+        (Py_ssize_t)i->runs_stopped, "runs_after", i->runs_after, "runs_why", i->runs_why, "report",
+        report_of(i->report));
 }
 
 static int take_tables(learning *l, PyObject *list) {

@@ -18,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 8 };
-
 /* As in definition.c. */
 static const double ROUND_OFF = 1e-12, NOTHING = 1e-15;
 
@@ -34,6 +32,7 @@ typedef struct kind {
     double *work, *entries;
     int summed; /* an element is minus the sum of its outputs (dissipation) */
     int may_be_zero, inverse, told;
+    double *fixed;       /* all that is tried, where it is made of numbers: tried once */
     double least, scale; /* over all points and elements */
     size_t element;
     double time;
@@ -46,6 +45,7 @@ typedef struct judge {
     size_t n_nodes, room;
     kind kinds[8];
     size_t n_kinds, states, points, bad_states, bad_points, no_state;
+    int good; /* what is fixed is finite */
 } judge;
 
 static int add_node(judge *j, cls_node node) {
@@ -181,13 +181,40 @@ static cls_status add_matrices(judge *j, cls_error *error) {
     return status;
 }
 
+/* What is made of numbers is not computed at every point; masses and conductances often are. */
+static cls_status take_fixed(judge *j, cls_error *error) {
+    const cls_graph *g = j->b.s->g;
+    size_t kept = 0, behind = 0;
+    j->good = 1;
+    for (size_t i = 0; i < j->n_kinds; i++) {
+        kind *k = &j->kinds[i];
+        size_t n = k->start[k->n], constants = 0;
+        const cls_node *nodes = j->nodes + k->first;
+        for (size_t e = 0; e < n; e++) constants += cls_node_op(g, nodes[e]) == CLS_OP_CONSTANT;
+        if (constants == n && !(k->fixed = clsi_calloc(n, sizeof *k->fixed)))
+            return clsi_no_memory(error);
+        for (size_t e = 0; e < n && k->fixed; e++) {
+            k->fixed[e] = cls_node_value(g, nodes[e]);
+            j->good &= fabs(k->fixed[e]) <= DBL_MAX;
+        }
+        behind = k->first + n;
+        k->first = kept;
+        if (k->fixed) continue;
+        memmove(j->nodes + kept, nodes, n * sizeof *nodes);
+        kept += n;
+    }
+    memmove(j->nodes + kept, j->nodes + behind, (j->n_nodes - behind) * sizeof *j->nodes);
+    j->n_nodes -= behind - kept;
+    return CLS_OK;
+}
+
 /* ---- one point ---- */
 
-static void note_worst(judge *j, kind *k, size_t element, double value, size_t sample, size_t c) {
+static void note_worst(judge *j, kind *k, size_t element, double value, size_t sample) {
     if (!(value < k->least)) return;
     k->least = value;
     k->element = element;
-    k->time = j->b.in[j->b.st->nz * BLOCK + c];
+    k->time = j->b.in[j->b.st->nz];
     clsi_snprintf(k->at, sizeof k->at,
                   sample < j->b.st->rows ? "time %.6g" : "a point around the data", k->time);
 }
@@ -223,55 +250,53 @@ static double pivot_of(const kind *k, const double *x, size_t *where) {
     return least;
 }
 
-static void try_kind(judge *j, kind *k, const double *x, size_t sample, size_t c) {
-    if (k->column) {
-        size_t where = 0;
-        double value = pivot_of(k, x, &where);
-        note_worst(j, k, where, value, sample, c);
-        return;
-    }
-    for (size_t e = 0; e < k->n; e++) {
+static void try_kind(judge *j, kind *k, const double *x, size_t sample) {
+    size_t where = 0;
+    double least = DBL_MAX;
+    if (k->column) least = pivot_of(k, x, &where);
+    for (size_t e = 0; e < k->n && !k->column; e++) {
         double scale = 0, value = element_of(k, x, e, &scale);
         if (k->start[e] == k->start[e + 1]) continue;
-        k->scale = fmax(k->scale, scale);
-        note_worst(j, k, e, value, sample, c);
+        if (scale > k->scale) k->scale = scale;
+        if (value < least) least = value, where = e;
     }
+    note_worst(j, k, where, least, sample);
 }
 
-static void try_sample(judge *j, const double *x, size_t sample, size_t c) {
+static void try_sample(judge *j, const double *x, size_t sample) {
     const cls_system *s = j->b.s;
-    int of_data = sample < j->b.st->rows, finite = 1;
+    int of_data = sample < j->b.st->rows, finite = j->good;
     const double *T = x + j->n_nodes - s->m;
     for (size_t i = 0; i < s->m && !of_data; i++)
         if (T[i] <= s->temperature[i].low || T[i] >= s->temperature[i].high) {
             j->no_state++;
             return;
         }
-    for (size_t i = 0; i < j->n_nodes; i++) finite &= isfinite(x[i]) != 0;
+    for (size_t i = 0; i < j->n_nodes; i++) finite &= fabs(x[i]) <= DBL_MAX;
     *(of_data ? &j->states : &j->points) += 1;
     if (!finite) {
         *(of_data ? &j->bad_states : &j->bad_points) += 1;
         return;
     }
-    for (size_t k = 0; k < j->n_kinds; k++)
-        try_kind(j, &j->kinds[k], x + j->kinds[k].first, sample, c);
+    for (kind *k = j->kinds; k < j->kinds + j->n_kinds; k++)
+        if (!k->fixed || k->least == DBL_MAX)
+            try_kind(j, k, k->fixed ? k->fixed : x + k->first, sample);
 }
 
+/* One point at a time: its numbers stand side by side, as the programs of many elements want them. */
 static cls_status try_all(judge *j, const cls_program *program, cls_error *error) {
     clsi_sampler *b = &j->b;
     size_t total = b->st->rows + b->a->options.samples;
-    double *out = clsi_calloc(j->n_nodes * BLOCK, sizeof *out);
+    double *work = clsi_calloc(cls_program_work_size(program), sizeof *work);
     double *x = clsi_calloc(j->n_nodes, sizeof *x);
-    cls_status status = out && x ? CLS_OK : clsi_no_memory(error);
-    for (size_t begin = 0; begin < total && !status; begin += BLOCK) {
-        size_t count = clsi_sampler_fill(b, begin);
-        if (cls_program_run_many(program, count, BLOCK, b->in, out)) status = clsi_no_memory(error);
-        for (size_t c = 0; c < count && !status; c++) {
-            for (size_t i = 0; i < j->n_nodes; i++) x[i] = out[i * BLOCK + c];
-            try_sample(j, x, begin + c, c);
-        }
+    if (work && x) cls_program_prepare(program, work);
+    for (size_t sample = 0; work && x && sample < total; sample++) {
+        (void)clsi_sampler_fill(b, sample);
+        cls_program_run(program, work, b->in, x);
+        try_sample(j, x, sample);
     }
-    free(out);
+    cls_status status = work && x ? CLS_OK : clsi_no_memory(error);
+    free(work);
     free(x);
     return status;
 }
@@ -322,6 +347,7 @@ static void judge_clear(judge *j) {
         free(k->column);
         free(k->work);
         free(k->entries);
+        free(k->fixed);
         clsi_sparse_lu_free(&k->lu);
     }
     free(j->nodes);
@@ -330,13 +356,14 @@ static void judge_clear(judge *j) {
 
 cls_status clsi_audit_many(cls_audit *a, const cls_system *s, const clsi_states *st,
                            cls_error *error) {
-    judge j = {.b = {.a = a, .s = s, .st = st, .block = BLOCK}};
+    judge j = {.b = {.a = a, .s = s, .st = st, .block = 1}};
     cls_program *program = NULL;
     cls_status status = clsi_sampler_create(&j.b, error);
     if (!status && s->n) status = add_frictions(&j, error);
     if (!status) status = add_conductances(&j, error);
     if (!status && s->nr) status = add_reservoirs(&j, error);
     if (!status) status = add_matrices(&j, error);
+    if (!status) status = take_fixed(&j, error);
     for (size_t i = 0; i < s->m && !status; i++)
         if (!add_node(&j, s->form->T[i])) status = clsi_no_memory(error);
     if (!status) status = clsi_audit_program(s, j.n_nodes, j.nodes, &program, error);

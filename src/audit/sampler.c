@@ -55,13 +55,17 @@ void clsi_sampler_clear(clsi_sampler *b) {
 size_t clsi_sampler_fill(clsi_sampler *b, size_t begin) {
     size_t rows = b->st->rows, total = rows + b->a->options.samples;
     size_t count = total - begin < b->block ? total - begin : b->block;
-    for (size_t i = 0; i <= b->st->nz + b->st->nu; i++)
-        for (size_t c = 0; c < count; c++) {
-            size_t k = begin + c;
+    for (size_t c = 0; c < count; c++) {
+        double *in = b->in + c;
+        size_t k = begin + c, d = b->st->nz + 1 + b->st->nu;
+        for (size_t i = 0; k < rows && i < d; i++) in[i * b->block] = b->st->z[i * rows + k];
+        for (size_t i = 0; k >= rows && i < d; i++) {
             double u = 0.5 + (double)(k - rows + 1) * b->stride[i];
-            u = fmin(fmax(u - floor(u), 1e-9), 1 - 1e-9); /* domains are open */
-            b->in[i * b->block + c] =
-                k < rows ? b->st->z[i * rows + k] : b->low[i] + u * (b->high[i] - b->low[i]);
+            u -= (double)(long long)u; /* u is positive */
+            u = u > 1e-9 ? u : 1e-9;   /* domains are open */
+            u = u < 1 - 1e-9 ? u : 1 - 1e-9;
+            in[i * b->block] = b->low[i] + u * (b->high[i] - b->low[i]);
         }
+    }
     return count;
 }

@@ -401,9 +401,28 @@ static void append_unit_check(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out, "    return 1;\n}\n\n");
 }
 
+/* The header's numbers of this model, which stand as numbers in the source. */
+static void append_counts(clsi_text *out, const clsi_export *e) {
+    const clsi_stepper *sp = e->sp;
+    const struct {
+        const char *name;
+        size_t value;
+    } counts[] = {{"STATES", e->n_state},
+                  {"INPUTS", sp->nu},
+                  {"PARAMETERS", e->n_parameters},
+                  {"COLUMNS", e->n_columns},
+                  {"STAGES", at_least(sp->scheme->n_composition, 1)},
+                  {"MONITORS", CLSI_MONITOR_INVARIANTS + e->s->n_invariants},
+                  {"CORE", sp->nz},
+                  {"HEAT", e->s->nq + e->s->n}};
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+        clsi_text_printf(out, "#define %s_%s %zu\n", e->upper, counts[k].name, counts[k].value);
+}
+
 /* What kernels.inc and the texts of fields ask before they are compiled. */
 static void append_used(clsi_text *out, const clsi_export *e, const clsi_programs_use *use) {
     int some = 0;
+    append_counts(out, e);
     if (e->options.single) clsi_text_append(out, "#define CLSI_N_NUMBER float\n");
     clsi_text_append(out, "#define CLSI_K_ONLY(f) (");
     for (size_t f = 0; f <= CLS_FN_POWER; f++)
@@ -513,7 +532,7 @@ cls_status clsi_export_source(clsi_export *e, int script, clsi_text *out, cls_er
     e->two = !script && !(e->sp->residual && e->sp->residual->n_takes);
     append_used(&p.used, e, &use);
     append_tables(&p.tables, e);
-    cls_status status = clsi_append_programs(&p.kernels, &p.programs, e, error);
+    cls_status status = clsi_append_programs(&p.kernels, &p.programs, &p.host, e, error);
     append_pairs_used(&p.used, &p.programs);
     clsi_append_host(&p.host, e);
     append_unit_check(&p.host, e);

@@ -4,6 +4,7 @@
 #include "expr/program.h"
 #include "simulate/host.h"
 #include <math.h>
+#include <string.h>
 
 static void define(clsi_text *out, const char *macro, const char *argument, size_t value) {
     clsi_text_printf(out, "#define %s(%s) ((void)(%s), %zu)\n", macro, argument, argument, value);
@@ -125,23 +126,12 @@ static void append_runs(clsi_text *out, const clsi_export *e) {
               "    clsi_heat(nw->changed, nw->in, room, to);\n}\n"
             : "\n#define CLSI_HEAT_ROOM(nw) (nw)->out\n"
               "#define CLSI_RUN_HEAT(nw, to) ((void)(nw), (void)(to))\n");
-    if (e->sp->guard)
-        clsi_text_append(
-            out,
-            "\n#define CLSI_RUN_GUARD(nw) \\\n"
-            "    (clsi_guard_first((nw)->changed, (nw)->in, (nw)->keep_guard, (nw)->guarded), \\\n"
-            "     clsi_guard_rest((nw)->changed, (nw)->in, (nw)->keep_guard, (nw)->guarded))\n"
-            "#define CLSI_RUN_EARLY(nw) \\\n"
-            "    (clsi_guard_early((nw)->changed, (nw)->in, (nw)->keep_guard, (nw)->guarded), \\\n"
-            "     clsi_run_early(nw))\n");
-    else
-        clsi_text_append(out, "\n#define CLSI_RUN_GUARD(nw) ((void)(nw))\n"
-                              "#define CLSI_RUN_EARLY(nw) clsi_run_early(nw)\n");
+    clsi_text_append(out, e->sp->guard ? "#define CLSI_RUN_GUARD(nw) clsi_run_guard(nw)\n"
+                                       : "#define CLSI_RUN_GUARD(nw) ((void)(nw))\n");
     clsi_text_append(out,
-                     "#define CLSI_RUN_RESIDUAL_FIRST(nw, to) "
-                     "clsi_residual_first((nw)->changed, (nw)->in, (nw)->keep, to)\n"
-                     "#define CLSI_RUN_RESIDUAL_REST(nw, to) "
-                     "clsi_residual_rest((nw)->changed, (nw)->in, (nw)->keep, to)\n"
+                     "#define CLSI_RUN_EARLY(nw) clsi_run_early(nw)\n"
+                     "#define CLSI_RUN_RESIDUAL_FIRST(nw, to) clsi_run_first(nw, to)\n"
+                     "#define CLSI_RUN_RESIDUAL_REST(nw, to) clsi_run_rest(nw, to)\n"
                      "#define CLSI_RUN_GUESS(sim) clsi_run_guess(sim)\n"
                      "#define CLSI_RUN_NEXT(sim) clsi_run_next(sim)\n"
                      "#define CLSI_RUN_NEXT_HERE(sim) clsi_run_next_here(sim)\n"
@@ -149,11 +139,21 @@ static void append_runs(clsi_text *out, const clsi_export *e) {
                      "#define CLSI_SET_INPUTS(sim, t, h) clsi_set_inputs(sim)\n"
                      "#define CLSI_RUN_MONITOR(sim, to) clsi_run_monitor(sim, (sim)->row_in, to)\n"
                      "#define CLSI_RUN_SCALE(sim, to) clsi_run_scale(sim, to)\n"
-                     "#define CLSI_NORMALISE(sim) clsi_normalise_all(sim)\n");
+                     "#define CLSI_NORMALISE(sim) clsi_normalise_all(sim)\n"
+                     "\nstatic inline void clsi_run_first(clsi_newton *nw, double *to) {\n"
+                     "    clsi_residual_first(nw->changed, nw->in, nw->keep, to);\n}\n"
+                     "\nstatic inline void clsi_run_rest(clsi_newton *nw, double *to) {\n"
+                     "    clsi_residual_rest(nw->changed, nw->in, nw->keep, to);\n}\n");
+    if (e->sp->guard)
+        clsi_text_append(
+            out, "\nstatic inline void clsi_run_guard(clsi_newton *nw) {\n"
+                 "    clsi_guard_first(nw->changed, nw->in, nw->keep_guard, nw->guarded);\n"
+                 "    clsi_guard_rest(nw->changed, nw->in, nw->keep_guard, nw->guarded);\n}\n");
 }
 
 static const char run_early[] =
     "\nstatic inline void clsi_run_early(clsi_newton *nw) {\n"
+    "    CLSI_GUARD_EARLY(nw);\n"
     "    clsi_residual_early(nw->changed, nw->in, nw->keep, nw->out);\n}\n";
 
 /* What the monitor has left there belongs to the state `at`. */
@@ -167,6 +167,7 @@ static const char run_warm[] =
     "    return memcmp(nw->in, nw->at, sizeof nw->at) == 0;\n"
     "#endif\n}\n"
     "\nstatic inline void clsi_run_early(clsi_newton *nw) {\n"
+    "    CLSI_GUARD_EARLY(nw);\n"
     "    if (clsi_is_warm(nw)) {\n"
     "        clsi_residual_warm(nw->changed, nw->in, nw->keep, nw->out);\n"
     "        return;\n"
@@ -176,7 +177,13 @@ static const char run_warm[] =
 
 /* The end of a step, and what is measured there. */
 static void append_ends(clsi_text *out, const clsi_export *e) {
-    clsi_text_append(out, e->shares_now ? run_warm : run_early);
+    const char *early = e->shares_now ? run_warm : run_early;
+    const char *guard = strstr(early, "    CLSI_GUARD_EARLY(nw);\n");
+    clsi_text_append_n(out, early, (size_t)(guard - early));
+    if (e->sp->guard)
+        clsi_text_append(
+            out, "    clsi_guard_early(nw->changed, nw->in, nw->keep_guard, nw->guarded);\n");
+    clsi_text_append(out, strchr(guard, '\n') + 1);
     clsi_text_printf(out,
                      "\nstatic void clsi_run_next(cls_simulator *sim) {\n"
                      "    double *room = sim->newton.keep%s;\n"
@@ -216,12 +223,14 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
         "static double clsi_received(const cls_simulator *sim) {\n"
         "    int account = CLSI_STATES(&sim->newton);\n"
         "    double sum = 0, more = 0;\n"
+        "    (void)sim, (void)account;\n"
         "    for (int k = 0; k < CLSI_RECEIVERS(sim); k++) {\n"
         "        sum += sim->state[account + k];\n"
         "        more += sim->state[CLSI_STATE_COUNT(sim) + account + k];\n"
         "    }\n"
         "    return sum + more;\n}\n"
         "\nstatic void clsi_put_parameters(const cls_simulator *sim, double *in) {\n"
+        "    (void)sim, (void)in;\n"
         "    for (int k = 0; k < CLSI_PARAMETERS(sim); k++) in[k] = sim->parameter[k];\n"
         "}\n"
         "\n/* z, what was received, t, inputs, parameters: what programs about one state "
@@ -238,6 +247,7 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
         "\n/* Inputs are held over a step. */\n"
         "static void clsi_set_inputs(cls_simulator *sim) {\n"
         "    int u0 = CLSI_STATES(&sim->newton) + 4 + CLSI_OWED(sim), u1 = u0 + CLSI_INPUTS(sim);\n"
+        "    (void)sim, (void)u0, (void)u1;\n"
         "    for (int k = 0; k < CLSI_INPUTS(sim); k++)\n"
         "        sim->newton.in[u0 + k] = sim->newton.in[u1 + k] = sim->input[k];\n"
         "}\n"

@@ -278,8 +278,8 @@ static void append_choice(clsi_text *out, const char *name, const char *stage, i
                          name, stage, name, stage, name, stage);
     else
         clsi_text_printf(out,
-                         "#define clsi_%s%s(changed, in, room, out) \\\n"
-                         "    ((void)(changed), clsi_given_%s%s(in, room, out))\n",
+                         "#define clsi_%s%s(changed, in, room, out) "
+                         "((void)(changed), clsi_given_%s%s(in, room, out))\n",
                          name, stage, name, stage);
 }
 
@@ -324,7 +324,8 @@ static void append_choices(clsi_text *out, const clsi_export *e, const listed *b
 }
 
 static cls_status write_all(clsi_export *e, const listed *base, const listed *open, sharing s[2],
-                            clsi_tables *tables, clsi_text *out, cls_error *error) {
+                            clsi_tables *tables, clsi_text *choices, clsi_text *out,
+                            cls_error *error) {
     int differs[WRITTEN] = {0};
     cls_status status =
         emit_both(e, base, open, s, RESIDUAL, tables, out, &differs[RESIDUAL], error);
@@ -337,17 +338,18 @@ static cls_status write_all(clsi_export *e, const listed *base, const listed *op
     }
     if (status != CLS_OK) return status;
     append_rooms(out, e, base, open);
-    append_choices(out, e, base, differs);
+    append_choices(choices, e, base, differs);
     return status;
 }
 
 /* The functions, behind the tables and numbers that they have in common. */
 static cls_status write_functions(clsi_export *e, const listed *base, const listed *open,
-                                  sharing s[2], clsi_text *out, cls_error *error) {
+                                  sharing s[2], clsi_text *choices, clsi_text *out,
+                                  cls_error *error) {
     clsi_text functions = {0};
     clsi_tables *tables = clsi_tables_create();
     cls_status status = tables ? CLS_OK : clsi_no_memory(error);
-    if (status == CLS_OK) status = write_all(e, base, open, s, tables, &functions, error);
+    if (status == CLS_OK) status = write_all(e, base, open, s, tables, choices, &functions, error);
     if (status == CLS_OK && functions.failed) status = clsi_no_memory(error);
     if (status == CLS_OK) clsi_tables_append(tables, out);
     if (status == CLS_OK) status = clsi_name_constants(functions.data, out, error);
@@ -356,8 +358,8 @@ static cls_status write_functions(clsi_export *e, const listed *base, const list
     return status;
 }
 
-cls_status clsi_append_programs(clsi_text *kernels, clsi_text *out, clsi_export *e,
-                                cls_error *error) {
+cls_status clsi_append_programs(clsi_text *kernels, clsi_text *out, clsi_text *choices,
+                                clsi_export *e, cls_error *error) {
     listed base[LISTED], open[LISTED] = {{0}};
     sharing s[2] = {{0}};
     list_programs(&e->base, base);
@@ -370,7 +372,7 @@ cls_status clsi_append_programs(clsi_text *kernels, clsi_text *out, clsi_export 
     e->shares_now = s[0].n_now && (!e->open.sp || s[1].n_now);
     e->shares_begin = s[0].n_begun && (!e->open.sp || s[1].n_begun);
     e->shares_end = s[0].n_end && (!e->open.sp || s[1].n_end);
-    if (status == CLS_OK) status = write_functions(e, base, open, s, out, error);
+    if (status == CLS_OK) status = write_functions(e, base, open, s, choices, out, error);
     for (int k = 0; k < LISTED; k++) {
         clsi_rolled_free(&base[k].loops);
         clsi_rolled_free(&open[k].loops);

@@ -3,10 +3,12 @@
  * stand in the sources of clausius.
  *
  *   comments         go; two blanks a level
- *   NUMBER(x)        macros that are a number of the model, whatever x is, are that number
+ *   NUMBER(x)        macros that are a number of the model, whatever x is, are that number, and
+ *   NAME, NAME(x)    those that are another name are that name
  *   #ifdef CLSI_...  resolved, outside of other conditions: defined is what a #define before says
  *   case DEAD:       goes with its statements; `if` whose condition names only dead ones, or is
- *                    a number that says no, too; where it is sure, what `else` leads to
+ *                    a number that says no, too; where it is sure, what `else` leads to; loops to 0,
+ *                    and casts of arguments that are used
  *   the top          functions, tables, macros and enums that nothing needs go; typedefs, and what is
  *                    not static, stay and need what they name
  *
@@ -198,17 +200,60 @@ static word number_of(const word *define) {
 static size_t closing(const trimmer *t, size_t k);
 static void leave_out(trimmer *t, size_t from, size_t to);
 
-/* NAME(x) as its number, wherever the texts ask for it. */
-static void put_numbers(trimmer *t) {
+/* `#define NAME OTHER` and `#define NAME(x, ...) OTHER(x, ...)`, OTHER a name or a whole number; of length 0 for all others. */
+static word other_name(const word *define) {
+    word what = directive_word(define, 0), name = directive_word(define, 1), none = {0};
+    const char *list = name.s + name.n, *end = define->s + define->n, *s = list;
+    if (!is(&what, "define")) return none;
+    while (*list == '(' && s < end && *s != ')') s++;
+    s += *list == '(';
+    size_t n = (size_t)(s - list);
+    if (s >= end || *s != ' ') return none;
+    word other = {.s = s + 1, .n = (uint32_t)word_length(s + 1), .kind = 'i'};
+    int whole = strspn(other.s, "0123456789") == other.n;
+    if (whole) other.kind = 'p';
+    if (!whole && !isalpha((unsigned char)*other.s)) return none;
+    if (other.s + other.n + n != end || memcmp(other.s + other.n, list, n) != 0) return none;
+    return other;
+}
+
+/* `#define NAME(changed, in, room, out) ((void)(changed), OTHER(in, room, out))`: OTHER; of length 0 for all others. */
+static word one_variant(const word *define) {
+    static const char chosen[] = "(changed, in, room, out) ((void)(changed), ";
+    word name = directive_word(define, 1), none = {0};
+    const char *list = name.s + name.n, *end = define->s + define->n;
+    if ((size_t)(end - list) < sizeof chosen || memcmp(list, chosen, sizeof chosen - 1) != 0)
+        return none;
+    list += sizeof chosen - 1;
+    return (word){.s = list, .n = (uint32_t)word_length(list), .kind = 'i'};
+}
+
+/* Without the first argument of the call whose bracket is word k. */
+static void leave_first(trimmer *t, size_t k) {
+    size_t end = k + 1;
+    for (; end < t->n && !is(&t->words[end], ","); end++)
+        if (is(&t->words[end], "(")) end = closing(t, end);
+    if (end + 1 < t->n) t->words[end + 1].gap = 0;
+    leave_out(t, k + 1, end + 1);
+}
+
+/* What macros stand for, wherever the texts name them after that; not what conditions of others define. */
+static void put_names(trimmer *t) {
+    int level = 0;
     for (size_t k = 0; k < t->n; k++) {
-        word number = t->words[k].kind == '#' ? number_of(&t->words[k]) : (word){0};
-        if (!number.n) continue;
-        word name = directive_word(&t->words[k], 1);
-        for (size_t i = k + 1; i + 1 < t->n; i++) {
+        if (t->words[k].kind != '#') continue;
+        word what = directive_word(&t->words[k], 0), name = directive_word(&t->words[k], 1);
+        level += begins(&what, "if") - is(&what, "endif");
+        if (level) continue;
+        word number = number_of(&t->words[k]), other = other_name(&t->words[k]);
+        word one = one_variant(&t->words[k]);
+        const word *to = number.n ? &number : one.n ? &one : &other;
+        for (size_t i = k + 1; to->n && i + 1 < t->n; i++) {
             word *w = &t->words[i];
             if (w->kind != 'i' || w->n != name.n || memcmp(w->s, name.s, name.n) != 0) continue;
-            w->s = number.s, w->n = number.n, w->kind = 'p';
-            leave_out(t, i + 1, closing(t, i + 1) + 1);
+            w->s = to->s, w->n = to->n, w->kind = to->kind;
+            if (number.n) leave_out(t, i + 1, closing(t, i + 1) + 1);
+            if (one.n) leave_first(t, i + 1);
         }
     }
     close_ranks(t);
@@ -310,8 +355,17 @@ static void prune_if(trimmer *t, size_t k, const char *const *dead, const char *
     }
 }
 
+/* `+ 0` at k, a sum's last or followed by another. */
+static void prune_zero(trimmer *t, size_t k) {
+    if (!is(&t->words[k + 1], "0") || is(&t->words[before(t, k)], "+")) return;
+    if (!strchr("+]),;", *t->words[k + 2].s)) return;
+    leave_out(t, k, k + 2);
+}
+
 static void prune_branches(trimmer *t, const char *const *dead, const char *sure) {
     for (size_t k = 0; k + 3 < t->n; k++) {
+        if (t->words[k].gone) continue;
+        if (is(&t->words[k], "+")) prune_zero(t, k);
         if (t->words[k].gone || t->words[k].kind != 'i') continue;
         if (is(&t->words[k], "case") && is_dead(&t->words[k + 1], dead))
             prune_case(t, k);
@@ -382,6 +436,60 @@ static int stays(const trimmer *t, size_t first) {
     return 1;
 }
 
+/* How often the words of a chunk name w: not as a member; with or without casts to nothing. */
+static size_t count_uses(const trimmer *t, const chunk *c, const word *w, int casts) {
+    size_t n = 0;
+    for (size_t k = c->first + 3; k < c->last; k++) {
+        const word *x = &t->words[k];
+        if (x->gone || x->n != w->n || memcmp(x->s, w->s, w->n) != 0) continue;
+        n += !is(x - 1, ".") && !is(x - 1, ">") && (casts || !is(x - 2, "void"));
+    }
+    return n;
+}
+
+/* `for (int i = 0; i < 0; ...)` of a function, unless a name would be left that nothing reads. */
+static void prune_loops(trimmer *t, const chunk *c) {
+    static const char *const head[] = {"for", "(", "int", NULL, "=", "0", ";", NULL, "<", "0", ";"};
+    const size_t n = sizeof head / sizeof *head;
+    for (size_t k = c->first; k + n < c->last; k++) {
+        size_t same = 0;
+        while (same < n && (!head[same] || is(&t->words[k + same], head[same]))) same++;
+        if (same < n) continue;
+        size_t end = statement_end(t, k);
+        int alone = 0;
+        leave_out(t, k, end);
+        for (size_t i = k; i < end; i++)
+            alone |= t->words[i].kind == 'i' && count_uses(t, c, &t->words[i], 1) == 1;
+        for (size_t i = k; i < end && alone; i++) t->words[i].gone = 0;
+    }
+}
+
+/* The cast to nothing at k, `(void)x,` or `(void)x;`. */
+static int is_cast(const trimmer *t, size_t k, size_t last) {
+    const word *w = t->words + k;
+    return k + 5 <= last && is(w, "(") && is(w + 1, "void") && is(w + 2, ")") && w[3].kind == 'i' &&
+           (is(w + 4, ",") || is(w + 4, ";"));
+}
+
+/* `(void)x, (void)y;` of a function: a name goes that its declaration is not the only place of. */
+static void prune_casts(trimmer *t, const chunk *c) {
+    for (size_t k = c->first + 1; k < c->last; k++) {
+        size_t end = k, left = k;
+        if (!strchr(";{}", *t->words[k - 1].s)) continue;
+        for (; is_cast(t, end, c->last); end += 5) {
+            if (count_uses(t, c, &t->words[end + 3], 0) > 1)
+                leave_out(t, end, end + 5);
+            else
+                left = end + 5;
+        }
+        if (left == k) continue;
+        t->words[left - 1].s = ";";
+        for (left = k; t->words[left].gone;) left++;
+        move(t, k, left);
+        k = end - 1;
+    }
+}
+
 static void read_top(trimmer *t) {
     for (size_t k = 0, next; k < t->n && !t->failed; k = next) {
         chunk c = {.first = k};
@@ -394,6 +502,8 @@ static void read_top(trimmer *t) {
                                          : read_declaration(t, k);
         c.last = next;
         c.reached = stays(t, k);
+        prune_loops(t, &c);
+        prune_casts(t, &c);
         t->chunks[t->n_chunks++] = c;
     }
 }
@@ -459,14 +569,19 @@ static void reach(trimmer *t, const char *const *also) {
 
 /* ---- writing ---- */
 
+/* A line begins at most two blanks behind the one before it, beside which it stays if it stood there: lists and
+ * arguments that were laid out below a bracket do not. */
 static void write_chunk(const trimmer *t, const chunk *c, clsi_text *out) {
-    int first = 1;
+    int first = 1, was = 0, now = 0;
     for (size_t k = c->first; k < c->last; k++) {
         const word *w = &t->words[k];
         if (w->gone) continue;
-        if (w->line || first || w->kind == '#')
-            clsi_text_printf(out, "\n%*s", first ? 0 : (int)w->indent / 2, "");
-        else if (w->gap)
+        if (w->line || first || w->kind == '#') {
+            int indent = first ? 0 : (int)w->indent / 2;
+            if (indent != was) now = indent < now + 2 ? indent : now + 2;
+            was = indent;
+            clsi_text_printf(out, "\n%*s", now, "");
+        } else if (w->gap)
             clsi_text_append(out, " ");
         clsi_text_append_n(out, w->s, w->n);
         first = 0;
@@ -485,7 +600,7 @@ cls_status clsi_trim_source(size_t n, const clsi_source_piece *pieces, const cha
             push(&t, (word){.s = text, .n = (uint32_t)strlen(text), .kind = 'w', .line = 1});
     }
     if (!t.failed) resolve_conditions(&t, script);
-    if (!t.failed) put_numbers(&t);
+    if (!t.failed) put_names(&t);
     if (!t.failed) prune_branches(&t, dead, sure);
     if (!t.failed) read_top(&t);
     t.open = clsi_calloc(t.n_chunks + 1, sizeof *t.open);

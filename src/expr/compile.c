@@ -61,8 +61,10 @@ static int list_reached(const cls_graph *g, reached *r) {
     for (size_t k = 0; k < g->n; k++) n += r->mark[k];
     r->node = clsi_malloc((n + 1) * sizeof *r->node);
     if (!r->node) return 0;
-    for (size_t k = 0; k < g->n; k++)
-        if (r->mark[k]) r->node[r->n++] = (cls_node)k;
+    for (size_t k = 0; k < g->n; k++) {
+        k += clsi_unmarked(r->mark + k, g->n - k);
+        if (k < g->n) r->node[r->n++] = (cls_node)k;
+    }
     return 1;
 }
 
@@ -78,45 +80,46 @@ static void mark_first(const cls_graph *g, const reached *r, size_t n, const cls
     }
 }
 
+static int is_leaf(const cls_graph *g, size_t k) {
+    return g->nodes[k].op == CLS_OP_CONSTANT || g->nodes[k].op == CLS_OP_SYMBOL;
+}
+
 /* stage[k] for reached nodes: late when they contain a late input, and then first when a first
- * output contains them. */
-static void mark_stages(const cls_graph *g, const reached *r, const cls_program *p,
-                        const cls_node *inputs, const unsigned char *first, unsigned char *stage) {
+ * output contains them. Counts what there is. */
+static void mark_stages(const cls_graph *g, const reached *r, const cls_node *inputs,
+                        const unsigned char *first, unsigned char *stage, cls_program *p) {
     for (size_t k = p->n_early_inputs; k < p->n_inputs; k++) stage[inputs[k]] = CLSI_STAGE_REST;
     for (size_t t = 0; t < r->n; t++) {
         cls_node k = r->node[t];
         size_t args = clsi_arg_count(g, k);
         for (size_t i = 0; i < args; i++) stage[k] |= stage[clsi_arg(g, k, i)];
+        if (stage[k]) stage[k] = first[k] ? CLSI_STAGE_FIRST : CLSI_STAGE_REST;
+        p->n_constants += g->nodes[k].op == CLS_OP_CONSTANT;
+        for (int now = stage[k]; now < CLSI_STAGES && !is_leaf(g, k); now++) p->end[now]++;
     }
-    for (size_t t = 0; t < r->n; t++)
-        if (first[r->node[t]] && stage[r->node[t]]) stage[r->node[t]] = CLSI_STAGE_FIRST;
+    p->n_instructions = p->end[CLSI_STAGES - 1];
 }
 
-static int is_leaf(const cls_graph *g, size_t k) {
-    return g->nodes[k].op == CLS_OP_CONSTANT || g->nodes[k].op == CLS_OP_SYMBOL;
-}
-
-/* Gives every reached node its register, stage by stage; counts what there is. */
+/* Gives every reached node its register, stage by stage. */
 static cls_status number(const cls_graph *g, const reached *r, const unsigned char *stage,
-                         const cls_node *inputs, uint32_t *reg, cls_program *p, cls_error *error) {
-    uint32_t next = 0;
+                         const cls_node *inputs, uint32_t *reg, const cls_program *p,
+                         cls_error *error) {
+    uint32_t constant = 0, next[CLSI_STAGES];
+    for (int now = 0; now < CLSI_STAGES; now++)
+        next[now] = (uint32_t)(p->n_constants + p->n_inputs + (now ? p->end[now - 1] : (size_t)0));
+    for (size_t k = 0; k < p->n_inputs; k++) /* no register of those that are reached is 0 */
+        reg[inputs[k]] = (uint32_t)(p->n_constants + k) + (r->mark[inputs[k]] != 0);
     for (size_t t = 0; t < r->n; t++) {
-        int constant = g->nodes[r->node[t]].op == CLS_OP_CONSTANT;
-        reg[r->node[t]] = constant ? next++ : UINT32_MAX;
-    }
-    p->n_constants = next;
-    for (size_t k = 0; k < p->n_inputs; k++) reg[inputs[k]] = next++;
-    uint32_t first = next;
-    for (int now = 0; now < CLSI_STAGES; now++) {
-        for (size_t t = 0; t < r->n; t++)
-            if (stage[r->node[t]] == now && !is_leaf(g, r->node[t])) reg[r->node[t]] = next++;
-        p->end[now] = next - first;
-    }
-    p->n_instructions = next - first;
-    for (size_t t = 0; t < r->n; t++)
-        if (reg[r->node[t]] == UINT32_MAX)
+        cls_node k = r->node[t];
+        int symbol = g->nodes[k].op == CLS_OP_SYMBOL;
+        if (symbol && !reg[k])
             return clsi_fail(error, CLS_SYSTEM, "the symbol '%s' has no value here",
-                             cls_node_name(g, r->node[t]));
+                             cls_node_name(g, k));
+        if (symbol)
+            reg[k]--;
+        else
+            reg[k] = g->nodes[k].op == CLS_OP_CONSTANT ? constant++ : next[stage[k]]++;
+    }
     return CLS_OK;
 }
 
@@ -225,7 +228,7 @@ static cls_status write_code(const cls_graph *g, const cls_node *inputs, const c
         clsi_reach(g, p->n_outputs, outputs, marks);
         if (list_reached(g, &r)) {
             mark_first(g, &r, p->n_first_outputs, outputs, first);
-            mark_stages(g, &r, p, inputs, first, stage);
+            mark_stages(g, &r, inputs, first, stage, p);
             status = number(g, &r, stage, inputs, reg, p, error);
         }
         if (status == CLS_OK) {

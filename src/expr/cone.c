@@ -36,9 +36,8 @@ static void enter_few(clsi_cone *c) {
 /* ---- any number ---- */
 
 /* Position + 1 of the node in the table, or 0; while collecting: the order of finding. */
-uint32_t clsi_cone_at(const clsi_cone *c, cls_node a) {
+uint32_t clsi_cone_look_up(const clsi_cone *c, cls_node a) {
     if (c->small) return c->few_places[few_slot(c, a)];
-    if (c->dense) return a < c->size ? c->place[a] : 0;
     for (size_t s = slot_of(c, a); c->place[s]; s = (s + 1) & (c->slots - 1))
         if (c->node[c->place[s] - 1] == a) return c->place[s];
     return 0;
@@ -77,11 +76,32 @@ static int leave_few(clsi_cone *c) {
 static int make_dense(const cls_graph *g, clsi_cone *c) {
     uint32_t *place = clsi_calloc(g->n, sizeof *place);
     if (!place) return 0;
-    for (size_t k = 0; k < c->n; k++) place[c->node[k]] = (uint32_t)k + 1;
+    for (size_t k = 0; k < c->n; k++) place[c->node[k]] = 1;
     free(c->place);
     c->place = place;
     c->dense = 1;
     c->size = g->n;
+    return 1;
+}
+
+/* All that the marked nodes are made of, by a walk down the graph in its order, which memory likes; then
+ * places, ascending. */
+static int fill_dense(const cls_graph *g, clsi_cone *c) {
+    size_t n = 0;
+    for (size_t k = g->n; k-- > 0;) {
+        if (!c->place[k]) continue;
+        n++;
+        size_t args = clsi_arg_count(g, k);
+        for (size_t i = 0; i < args; i++) c->place[clsi_arg(g, k, i)] = 1;
+        if (clsi_block(g, k) != CLS_NO_NODE) c->place[clsi_block(g, k)] = 1;
+    }
+    if (!clsi_grow(&c->node, &c->room, n, sizeof *c->node)) return 0;
+    c->n = 0;
+    for (size_t k = 0; c->n < n; k++) {
+        if (!c->place[k]) continue;
+        c->node[c->n++] = (cls_node)k;
+        c->place[k] = (uint32_t)c->n;
+    }
     return 1;
 }
 
@@ -97,13 +117,10 @@ static int take(const cls_graph *g, clsi_cone *c, cls_node a) {
         }
         if (!leave_few(c)) return 0;
     }
-    if (clsi_cone_at(c, a)) return 1;
+    if (c->dense) return c->place[a] = 1;
+    if (clsi_cone_look_up(c, a)) return 1;
     if (!clsi_grow(&c->node, &c->room, c->n + 1, sizeof *c->node)) return 0;
     c->node[c->n++] = a;
-    if (c->dense) {
-        c->place[a] = (uint32_t)c->n;
-        return 1;
-    }
     if (c->n > 4096 && c->n > g->n / 16) return make_dense(g, c);
     if (2 * c->n > c->slots) return rehash(c, 4 * c->slots);
     enter(c, c->n - 1);
@@ -130,23 +147,15 @@ static void sort_few(clsi_cone *c) {
     }
 }
 
-static int sort(const cls_graph *g, clsi_cone *c) {
+static int sort(clsi_cone *c) {
+    if (c->dense) return 1;
     if (c->small) {
         sort_few(c);
         enter_few(c);
         return 1;
     }
-    if (!c->dense) {
-        if (c->n) qsort(c->node, c->n, sizeof *c->node, by_number);
-        return rehash(c, c->slots);
-    }
-    size_t n = 0;
-    for (size_t k = 0; k < g->n && n < c->n; k++)
-        if (c->place[k]) {
-            c->node[n++] = (cls_node)k;
-            c->place[k] = (uint32_t)n;
-        }
-    return 1;
+    if (c->n) qsort(c->node, c->n, sizeof *c->node, by_number);
+    return rehash(c, c->slots);
 }
 
 int clsi_cone_collect(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {
@@ -159,18 +168,18 @@ int clsi_cone_collect(const cls_graph *g, size_t count, const cls_node *nodes, c
     memset(c->few_places, 0, sizeof c->few_places);
     for (size_t i = 0; i < count; i++)
         if (nodes[i] < g->n && !take(g, c, nodes[i])) return 0;
-    for (size_t k = 0; k < c->n; k++) { /* the list is its own queue */
+    for (size_t k = 0; k < c->n && !c->dense; k++) { /* the list is its own queue */
         cls_node a = c->node[k];
         size_t args = clsi_arg_count(g, a);
         for (size_t i = 0; i < args; i++)
             if (!take(g, c, clsi_arg(g, a, i))) return 0;
         if (clsi_block(g, a) != CLS_NO_NODE && !take(g, c, clsi_block(g, a))) return 0;
     }
-    return 1;
+    return !c->dense || fill_dense(g, c);
 }
 
 int clsi_cone_create(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {
-    if (clsi_cone_collect(g, count, nodes, c) && sort(g, c)) return 1;
+    if (clsi_cone_collect(g, count, nodes, c) && sort(c)) return 1;
     clsi_cone_free(c);
     (void)clsi_graph_no_memory(g); /* no answer is taken for one */
     return 0;

@@ -192,6 +192,36 @@ static cls_status out_of_memory(cls_graph *g, size_t n, size_t stride, cls_node 
     return clsi_graph_no_memory(g);
 }
 
+/* Every member of the cone with the symbols replaced; NULL: no memory. */
+static cls_node *values_at(cls_graph *g, const clsi_cone *cone, size_t n, const cls_node *from,
+                           const cls_node *to) {
+    unsigned char *active = clsi_calloc(cone->n, 1);
+    cls_node *map = clsi_malloc(cone->n * sizeof *map);
+    if (!active || !map) {
+        free(active);
+        free(map);
+        (void)clsi_graph_no_memory(g);
+        return NULL;
+    }
+    clsi_cone_active(g, cone, n, from, active);
+    for (size_t k = 0; k < cone->n; k++) map[k] = cone->node[k];
+    for (size_t i = 0; i < n; i++) {
+        uint32_t at = clsi_cone_at(cone, from[i]);
+        if (at) map[at - 1] = to[i];
+    }
+    for (size_t k = 0; k < cone->n; k++) {
+        cls_node a = cone->node[k];
+        if (!active[k] || map[k] != a || g->nodes[a].op == CLS_OP_SYMBOL) continue;
+        cls_node args[CLSI_NODE_ARGS] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
+        size_t n_args = clsi_arg_count(g, a);
+        for (size_t i = 0; i < n_args; i++)
+            args[i] = map[clsi_cone_at(cone, clsi_arg(g, a, i)) - 1];
+        map[k] = clsi_rebuild(g, a, args);
+    }
+    free(active);
+    return map;
+}
+
 cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
                           const cls_node *from, const cls_node *to, cls_node *out) {
     NEED(NULL, g);
@@ -199,34 +229,11 @@ cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, siz
     NEED(NULL, (from && to) || !n);
     clsi_cone cone;
     if (!clsi_cone_create(g, count, nodes, &cone)) return out_of_memory(g, count, 1, out);
-    unsigned char *active = clsi_calloc(cone.n, 1);
-    cls_node *map = clsi_calloc(cone.n, sizeof *map);
-    if (!active || !map) {
-        free(active);
-        free(map);
-        clsi_cone_free(&cone);
-        return out_of_memory(g, count, 1, out);
-    }
-    clsi_cone_active(g, &cone, n, from, active);
-    for (size_t k = 0; k < cone.n; k++) map[k] = cone.node[k];
-    for (size_t i = 0; i < n; i++) {
-        uint32_t at = clsi_cone_at(&cone, from[i]);
-        if (at) map[at - 1] = to[i];
-    }
-    for (size_t k = 0; k < cone.n; k++) {
-        cls_node a = cone.node[k];
-        if (!active[k] || map[k] != a || g->nodes[a].op == CLS_OP_SYMBOL) continue;
-        cls_node args[CLSI_NODE_ARGS] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
-        size_t n_args = clsi_arg_count(g, a);
-        for (size_t i = 0; i < n_args; i++)
-            args[i] = map[clsi_cone_at(&cone, clsi_arg(g, a, i)) - 1];
-        map[k] = clsi_rebuild(g, a, args);
-    }
+    cls_node *map = values_at(g, &cone, n, from, to);
     for (size_t i = 0; i < count; i++) {
-        uint32_t at = clsi_cone_at(&cone, nodes[i]);
+        uint32_t at = map ? clsi_cone_at(&cone, nodes[i]) : 0;
         out[i] = at ? map[at - 1] : CLS_NO_NODE;
     }
-    free(active);
     free(map);
     clsi_cone_free(&cone);
     return graph_result(g);
@@ -453,16 +460,6 @@ cls_status clsi_learned_slopes(cls_graph *g, cls_node a, size_t n, const cls_nod
 cls_status clsi_slopes_between(cls_graph *g, cls_node a, size_t n, const cls_node *nodes,
                                cls_node *out) {
     return cls_gradient(g, a, n, nodes, out);
-}
-
-/* Every member of the cone with the symbols replaced. */
-static cls_node *values_at(cls_graph *g, const clsi_cone *cone, size_t n, const cls_node *symbols,
-                           const cls_node *to) {
-    cls_node *map = clsi_calloc(cone->n, sizeof *map);
-    if (map && cls_substitute(g, cone->n, cone->node, n, symbols, to, map) == CLS_OK) return map;
-    if (!map) clsi_graph_fail(g, CLS_MEMORY, "out of memory");
-    free(map);
-    return NULL;
 }
 
 cls_status cls_discrete_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,

@@ -409,8 +409,6 @@ static void append_piece(clsi_text *out, clsi_piece *e) {
     if (e->two && !clsi_find_twins(p, e->first, e->last, e->live, &e->pairs)) out->failed = 1;
     clsi_piece_inline(e);
     if (e->pairs.twin) clsi_text_append(out, "  double second;\n");
-    if (p->n_takes && e->slot)
-        clsi_text_printf(out, "  double *room = keep + %zu;\n  (void)room;\n", e->n_slots);
     append_constants(out, e);
     declaration d = {out, 0};
     append_reads(&d, e);
@@ -463,29 +461,43 @@ cls_status cls_program_emit_c(const cls_program *p, const char *name, char **out
 
 /* ---- pieces of a larger file (src/export) ---- */
 
+static int names(const clsi_text *text, const char *word) {
+    size_t n = strlen(word);
+    for (const char *s = text->data; s && (s = strstr(s, word)); s += n)
+        if (!isalnum((unsigned char)s[n]) && s > text->data && !isalnum((unsigned char)s[-1]))
+            return 1;
+    return 0;
+}
+
+/* void name(in, keep, out) of a piece, with casts of those that it does not read. Fields compute behind what is kept. */
+static cls_status append_static(clsi_text *out, const char *name, const char *keep, clsi_piece *e,
+                                cls_error *error) {
+    const char *const arguments[] = {"in", keep, "out"};
+    clsi_text body = {0};
+    e->name = name;
+    append_tables(out, e);
+    append_piece(&body, e);
+    clsi_text_printf(out, "static void %s(const double *in, double *%s, double *out) {\n", name,
+                     keep);
+    int behind = e->p->n_takes && e->slot && names(&body, "room");
+    for (int k = 0; k < 3; k++)
+        if (!names(&body, arguments[k]) && !(k == 1 && behind))
+            clsi_text_printf(out, "  (void)%s;\n", arguments[k]);
+    if (behind) clsi_text_printf(out, "  double *room = keep + %zu;\n", e->n_slots);
+    clsi_text_append(out, body.data ? body.data : "");
+    out->failed |= body.failed;
+    clsi_text_clear(&body);
+    return out->failed ? clsi_no_memory(error) : CLS_OK;
+}
+
 cls_status clsi_program_emit_function(const cls_program *p, const char *name, int two,
                                       clsi_text *out, cls_error *error) {
     clsi_piece e = clsi_piece_whole(p);
     if (!e.need) return clsi_no_memory(error);
-    e.name = name;
     e.two = two;
-    append_tables(out, &e);
-    clsi_text_printf(out, "static void %s(const double *in, double *room, double *out) {\n", name);
-    clsi_text_append(out, p->n_takes ? "" : "  (void)room;\n");
-    if (!p->n_outputs) clsi_text_append(out, "  (void)out;\n");
-    append_piece(out, &e);
+    cls_status status = append_static(out, name, "room", &e, error);
     free(e.need);
-    return out->failed ? clsi_no_memory(error) : CLS_OK;
-}
-
-static void append_kept(clsi_text *out, const char *name, clsi_piece *e) {
-    e->name = name;
-    append_tables(out, e);
-    clsi_text_printf(out,
-                     "static void %s(const double *in, double *keep, double *out) {\n"
-                     "  (void)keep;\n  (void)out;\n",
-                     name);
-    append_piece(out, e);
+    return status;
 }
 
 cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
@@ -515,8 +527,7 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
         e.known =
             s == CLSI_STAGE_REST && !p->n_takes ? known : NULL; /* passes of fields are all run */
         snprintf(full, sizeof full, "%s%s", name, stages[s]);
-        append_kept(out, full, &e);
-        clsi_text_append(out, "\n");
+        if (append_static(out, full, "keep", &e, error) == CLS_OK) clsi_text_append(out, "\n");
     }
     *n_kept = n_slots + p->n_state;
     free(own);
@@ -533,8 +544,8 @@ cls_status clsi_program_emit_known(const cls_program *p, int stage, const char *
     clsi_piece e = clsi_piece_of(p, stage, slot, &room);
     e.known = known;
     e.two = two;
-    append_kept(out, name, &e);
+    cls_status status = append_static(out, name, "keep", &e, error);
     clsi_text_append(out, "\n");
     free(room.need);
-    return out->failed ? clsi_no_memory(error) : CLS_OK;
+    return status;
 }

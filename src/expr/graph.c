@@ -267,6 +267,8 @@ void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned ch
         if (nodes[k] + 1 > top) top = nodes[k] + 1;
     }
     for (size_t k = top; k-- > 0;) {
+        uint64_t eight = 0;
+        while (k >= 8 && !reach[k] && (memcpy(&eight, reach + k - 7, 8), !eight)) k -= 8;
         if (!reach[k]) continue;
         size_t args = clsi_arg_count(g, k);
         for (size_t i = 0; i < args; i++) reach[clsi_arg(g, k, i)] = 1;
@@ -316,20 +318,26 @@ int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbol
     return found;
 }
 
+cls_node *clsi_list_symbols(const cls_graph *g, size_t count, const cls_node *nodes, size_t *n) {
+    clsi_cone cone;
+    *n = 0;
+    if (!clsi_cone_create(g, count, nodes, &cone)) return NULL;
+    size_t found = 0;
+    for (size_t k = 0; k < cone.n; k++) found += g->nodes[cone.node[k]].op == CLS_OP_SYMBOL;
+    cls_node *out = clsi_malloc(found * sizeof *out);
+    for (size_t k = 0; k < cone.n && out; k++)
+        if (g->nodes[cone.node[k]].op == CLS_OP_SYMBOL) out[(*n)++] = cone.node[k];
+    clsi_cone_free(&cone);
+    return out;
+}
+
 size_t cls_symbols_of(const cls_graph *g, size_t n, const cls_node *nodes, size_t cap,
                       cls_node *out) {
     if (!g || (n && !nodes) || (cap && !out)) return 0;
-    clsi_cone cone;
-    if (!clsi_cone_create(g, n, nodes, &cone)) {
-        (void)clsi_graph_no_memory(g);
-        return 0;
-    }
-    size_t count = 0;
-    for (size_t k = 0; k < cone.n; k++) {
-        if (g->nodes[cone.node[k]].op != CLS_OP_SYMBOL) continue;
-        if (count < cap) out[count] = cone.node[k];
-        count++;
-    }
-    clsi_cone_free(&cone);
+    size_t count;
+    cls_node *symbols = clsi_list_symbols(g, n, nodes, &count);
+    if (!symbols) (void)clsi_graph_no_memory(g);
+    for (size_t k = 0; k < count && k < cap; k++) out[k] = symbols[k];
+    free(symbols);
     return count;
 }

@@ -7,6 +7,7 @@
 
 #include "expr/fields.h"
 #include <clausius/graph.h>
+#include <string.h>
 
 typedef struct clsi_node {
     uint8_t op, function, i, j; /* i, j: orders of a quotient; i = 1: a SYMBOL that is learned */
@@ -89,6 +90,14 @@ cls_status clsi_graph_no_memory(const cls_graph *g);
  * depth grow like log n. */
 enum { CLSI_MANY_TERMS = 48 };
 cls_node clsi_sum(cls_graph *g, size_t n, const cls_node *terms);
+/* How many of n marks are 0 before the first that is not: eight at a time, mostly. */
+static inline size_t clsi_unmarked(const unsigned char *mark, size_t n) {
+    size_t k = 0;
+    uint64_t eight = 0;
+    while (k + 8 <= n && (memcpy(&eight, mark + k, 8), !eight)) k += 8;
+    while (k < n && !mark[k]) k++;
+    return k;
+}
 /* reach[k] = 1 for every node that the given ones contain; `reach` has g->n bytes, zeroed here. */
 void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned char *reach);
 /* The nodes that some are made of, ascending, found at the cost of their number (cone.c). Not to be
@@ -112,7 +121,11 @@ void clsi_cone_free(clsi_cone *c);
 /* Operations and symbols that a node is made of; SIZE_MAX: out of memory. */
 size_t clsi_cone_weight(const cls_graph *g, cls_node a);
 /* The position of a member + 1, 0 for others. */
-uint32_t clsi_cone_at(const clsi_cone *c, cls_node a);
+uint32_t clsi_cone_look_up(const clsi_cone *c, cls_node a); /* where it is not dense */
+static inline uint32_t clsi_cone_at(const clsi_cone *c, cls_node a) {
+    if (c->dense) return a < c->size ? c->place[a] : 0;
+    return clsi_cone_look_up(c, a);
+}
 /* active[k] = 1 (n bytes, zeroed by the caller) for members that contain one of the symbols. */
 void clsi_cone_active(const cls_graph *g, const clsi_cone *c, size_t n, const cls_node *symbols,
                       unsigned char *active);
@@ -127,6 +140,8 @@ void clsi_repeats_free(clsi_repeats **repeats);
 int clsi_repeats_find(clsi_repeats *r, const clsi_cone *cone, size_t n_marks, const cls_node *marks,
                       size_t *n_out, cls_node *out);
 void clsi_repeats_keep(clsi_repeats *r, size_t n_out, const cls_node *out);
+/* The symbols that some nodes contain, ascending, for the caller to free; NULL: no memory. */
+cls_node *clsi_list_symbols(const cls_graph *g, size_t count, const cls_node *nodes, size_t *n);
 /* The number of nodes that `a` contains; without constants and symbols. */
 size_t clsi_expression_length(const cls_graph *g, cls_node a);
 /* The number of nodes that `a` contains. */

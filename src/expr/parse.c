@@ -412,9 +412,12 @@ static size_t arity(const parser *p, const char *name, size_t length) {
 
 static cls_node apply_own(parser *p, const char *name, size_t want, size_t n, const cls_node *x) {
     size_t length = name_length(name);
-    char usage[80];
-    snprintf(usage, sizeof usage, "%s%s", quote(name, length).text, want == 1 ? "(a)" : "(a, b)");
-    if (n != want) return wrong_count(p, name, usage, want, n);
+    if (n != want) {
+        char usage[80];
+        snprintf(usage, sizeof usage, "%s%s", quote(name, length).text,
+                 want == 1 ? "(a)" : "(a, b)");
+        return wrong_count(p, name, usage, want, n);
+    }
     return built(p, name, name, p->scope->call(p->scope->context, name, length, x));
 }
 
@@ -423,12 +426,12 @@ static cls_node apply(parser *p, const char *name, size_t n, const cls_node *x) 
     size_t length = name_length(name), own = arity(p, name, length);
     if (own) return apply_own(p, name, own, n, x);
     cls_function f = clsi_find_function(name, length);
-    if (f < CLS_FN_POWER) {
+    if (f < CLS_FN_POWER && n != 1) {
         char usage[32];
         snprintf(usage, sizeof usage, "%s(x)", cls_function_name(f));
-        if (n != 1) return wrong_count(p, name, usage, 1, n);
-        return built(p, name, name, cls_apply(p->graph, f, x[0]));
+        return wrong_count(p, name, usage, 1, n);
     }
+    if (f < CLS_FN_POWER) return built(p, name, name, cls_apply(p->graph, f, x[0]));
     const clsi_composition *c = clsi_find_composition(name, length);
     if (n < c->min || n > c->max) return wrong_count(p, name, c->usage, c->min, n);
     return built(p, name, name, c->build(p->graph, n, x));

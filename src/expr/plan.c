@@ -97,30 +97,94 @@ static clsi_instruction moved(clsi_planner *s, uint32_t k) {
     return in;
 }
 
-/* Where the operands of an instruction come from, for sorting. */
-typedef struct pair {
-    uint64_t blocks; /* the operations that made them, the younger first */
-    uint32_t first, second, k;
-} pair;
-
-static int compare_pairs(const void *left, const void *right) {
-    const pair *a = left, *b = right;
-    if (a->blocks != b->blocks) return a->blocks < b->blocks ? -1 : 1;
-    if (a->first != b->first) return a->first < b->first ? -1 : 1;
-    if (a->second != b->second) return a->second < b->second ? -1 : 1;
-    return a->k < b->k ? -1 : a->k > b->k;
-}
-
 static uint32_t value_of(uint32_t place) {
     return place & CLSI_IN_CONSTANTS ? 0 : place;
 }
 
-static pair pair_of(clsi_planner *s, uint32_t k, int by_second) {
+static clsi_pair pair_of(clsi_planner *s, uint32_t k) {
     clsi_instruction in = moved(s, k);
-    uint32_t a = value_of(in.a), b = value_of(in.b);
-    uint64_t old = s->block[a], young = s->block[b];
-    uint64_t blocks = old < young ? young << 32 | old : old << 32 | young;
-    return (pair){blocks, by_second ? b : a, by_second ? a : b, k};
+    uint64_t old = s->block[value_of(in.a)], young = s->block[value_of(in.b)];
+    return (clsi_pair){old < young ? young << 32 | old : old << 32 | young, in.a, in.b, k};
+}
+
+static int by_numbers(const clsi_pair *p, const clsi_pair *q, uint32_t a, uint32_t b, uint32_t c,
+                      uint32_t d) {
+    if (p->blocks != q->blocks) return p->blocks < q->blocks ? -1 : 1;
+    if (a != b) return a < b ? -1 : 1;
+    if (c != d) return c < d ? -1 : 1;
+    return p->k < q->k ? -1 : p->k > q->k;
+}
+
+static int by_first(const void *left, const void *right) {
+    const clsi_pair *p = left, *q = right;
+    return by_numbers(p, q, value_of(p->a), value_of(q->a), value_of(p->b), value_of(q->b));
+}
+
+static int by_second(const void *left, const void *right) {
+    const clsi_pair *p = left, *q = right;
+    return by_numbers(p, q, value_of(p->b), value_of(q->b), value_of(p->a), value_of(q->a));
+}
+
+typedef int compare(const void *left, const void *right);
+
+/* As the cells of an array mostly are. */
+static int is_sorted(size_t n, const clsi_pair *pairs, compare *order) {
+    for (size_t i = 1; i < n; i++)
+        if (order(&pairs[i - 1], &pairs[i]) > 0) return 0;
+    return 1;
+}
+
+/* Together what has equal blocks, ascending, otherwise in the order that it had; 0: nothing done. Cells of an
+ * array are sorted then: there are few blocks, whatever the number of cells. */
+static int gather(size_t n, clsi_pair *pairs, clsi_pair *spare) {
+    enum { MOST = 64 };
+    uint64_t block[MOST];
+    size_t begin[MOST], kinds = 0, now = 0, at = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!kinds || block[now] != pairs[i].blocks)
+            for (now = 0; now < kinds && block[now] != pairs[i].blocks;) now++;
+        if (now == MOST) return 0;
+        if (now == kinds) block[kinds] = pairs[i].blocks, begin[kinds++] = 0;
+        begin[now]++;
+    }
+    for (size_t i = 1; i < kinds; i++)
+        for (size_t j = i; j > 0 && block[j - 1] > block[j]; j--) {
+            uint64_t b = block[j];
+            size_t count = begin[j];
+            block[j] = block[j - 1], begin[j] = begin[j - 1];
+            block[j - 1] = b, begin[j - 1] = count;
+        }
+    for (size_t i = 0; i < kinds; i++) {
+        size_t count = begin[i];
+        begin[i] = at;
+        at += count;
+    }
+    memcpy(spare, pairs, n * sizeof *pairs);
+    for (size_t i = 0; i < n; i++) {
+        if (block[now] != spare[i].blocks)
+            for (now = 0; block[now] != spare[i].blocks;) now++;
+        pairs[begin[now]++] = spare[i];
+    }
+    return 1;
+}
+
+/* How many have the blocks of the first one. */
+static size_t of_one_block(size_t n, const clsi_pair *pairs) {
+    size_t count = 1;
+    while (count < n && pairs[count].blocks == pairs[0].blocks) count++;
+    return count;
+}
+
+static void sort_pairs(size_t n, clsi_pair *pairs, clsi_pair *spare, compare *order) {
+    if (is_sorted(n, pairs, order)) return;
+    if (!gather(n, pairs, spare)) {
+        qsort(pairs, n, sizeof *pairs, order);
+        return;
+    }
+    for (size_t i = 0, count; i < n; i += count) {
+        count = of_one_block(n - i, pairs + i);
+        if (!is_sorted(count, pairs + i, order)) qsort(pairs + i, count, sizeof *pairs, order);
+    }
 }
 
 /* How operands go on from one to the next: 0 the same, 1 neighbours, 2 every second one (sums in
@@ -135,83 +199,65 @@ typedef struct run {
     uint8_t step_a, step_b;
 } run;
 
-/* The longest run that begins at order[0]. */
-static run run_at(clsi_planner *s, size_t n, const uint32_t *order) {
-    clsi_instruction one = moved(s, order[0]);
-    unsigned far = one.code <= CLSI_DIV ? 3 : 2; /* functions want neighbours */
+/* The longest run that begins at pairs[0]. */
+static run run_at(const clsi_planner *s, size_t n, const clsi_pair *pairs) {
+    const clsi_instruction *in = &s->p->code[pairs[0].k];
+    int unary = clsi_is_unary(in);
+    unsigned far = in->code <= CLSI_DIV ? 3 : 2; /* functions want neighbours */
     run r = {1, 1, 1};
     for (; r.n < n; r.n++) {
-        clsi_instruction next = moved(s, order[r.n]);
-        unsigned a = step_of(one.a, next.a), b = clsi_is_unary(&one) ? 1 : step_of(one.b, next.b);
+        const clsi_pair *one = &pairs[r.n - 1], *next = &pairs[r.n];
+        unsigned a = step_of(one->a, next->a), b = unary ? 1 : step_of(one->b, next->b);
         if (r.n == 1) r.step_a = (uint8_t)a, r.step_b = (uint8_t)b;
         if (a >= far || b >= far || a != r.step_a || b != r.step_b || !(a | b)) break;
-        one = next;
     }
     if (r.n == 1) r.step_a = r.step_b = 1;
     return r;
 }
 
-static size_t count_runs(clsi_planner *s, size_t n, const uint32_t *order) {
+static size_t count_runs(const clsi_planner *s, size_t n, const clsi_pair *pairs) {
     size_t runs = 0;
-    for (size_t k = 0; k < n; runs++) k += run_at(s, n - k, order + k).n;
+    for (size_t k = 0; k < n; runs++) k += run_at(s, n - k, pairs + k).n;
     return runs;
-}
-
-static void sort_by(clsi_planner *s, size_t n, pair *pairs, int by_second, uint32_t *order) {
-    int sorted = 1; /* as the cells of an array mostly are */
-    for (size_t i = 0; i < n; i++) {
-        pairs[i] = pair_of(s, pairs[i].k, by_second);
-        sorted &= !i || compare_pairs(&pairs[i - 1], &pairs[i]) <= 0;
-    }
-    if (!sorted) qsort(pairs, n, sizeof *pairs, compare_pairs);
-    for (size_t i = 0; i < n; i++) order[i] = pairs[i].k;
 }
 
 /* Instructions whose operands come from the same two operations together; among them by first or
  * by second operands, whichever has fewer runs. */
-static void choose_order(clsi_planner *s, size_t n, const clsi_item *items) {
-    pair *pairs = clsi_calloc(n, sizeof *pairs);
-    if (!pairs) {
-        s->failed = 1;
-        return;
-    }
-    for (size_t i = 0; i < n; i++) pairs[i].k = items[i].k;
-    sort_by(s, n, pairs, 0, s->order);
+static void choose_order(const clsi_planner *s, size_t n, clsi_pair *pairs, clsi_pair *spare) {
+    clsi_pair *trial = spare + n;
+    sort_pairs(n, pairs, spare, by_first);
     for (size_t i = 0, count; i < n; i += count) {
-        for (count = 1; i + count < n && pairs[i + count].blocks == pairs[i].blocks;) count++;
-        size_t runs = count_runs(s, count, s->order + i);
+        count = of_one_block(n - i, pairs + i);
+        size_t runs = count_runs(s, count, pairs + i);
         if (runs == 1) continue;
-        sort_by(s, count, pairs + i, 1, s->trial);
-        if (count_runs(s, count, s->trial) < runs)
-            memcpy(s->order + i, s->trial, count * sizeof *s->order);
+        memcpy(trial, pairs + i, count * sizeof *pairs);
+        if (!is_sorted(count, trial, by_second)) qsort(trial, count, sizeof *trial, by_second);
+        if (count_runs(s, count, trial) < runs) memcpy(pairs + i, trial, count * sizeof *pairs);
     }
-    free(pairs);
 }
 
 /* Constants of a run side by side, or one when they are equal. */
-static uint32_t copy_constants(clsi_planner *s, const run *r, const uint32_t *order, int second,
+static uint32_t copy_constants(clsi_planner *s, const run *r, const clsi_pair *pairs, int second,
                                uint8_t *step) {
     uint32_t first = CLSI_NOWHERE, begin = CLSI_NOWHERE;
     size_t skip = padding(s->plan->n_constants, r->n);
     *step = 0;
     for (size_t i = 0; i < r->n; i++) {
-        clsi_instruction in = moved(s, order[i]);
-        uint32_t place = second ? in.b : in.a;
+        uint32_t place = second ? pairs[i].b : pairs[i].a;
         if (i == 0) begin = place;
         *step |= place != begin;
     }
     while (*step && skip--) clsi_plan_constant(s, 0);
     for (size_t i = 0; i < r->n && *step; i++) {
-        clsi_instruction in = moved(s, order[i]);
-        uint32_t at =
-            clsi_plan_constant(s, s->plan->constants[(second ? in.b : in.a) & ~CLSI_IN_CONSTANTS]);
+        uint32_t place = second ? pairs[i].b : pairs[i].a;
+        uint32_t at = clsi_plan_constant(s, s->plan->constants[place & ~CLSI_IN_CONSTANTS]);
         if (i == 0) first = at;
     }
     return *step ? first : begin;
 }
 
-static void add_run(clsi_planner *s, run r, const uint32_t *order) {
-    clsi_instruction in = moved(s, order[0]);
+static void add_run(clsi_planner *s, run r, const clsi_pair *pairs) {
+    clsi_instruction in = moved(s, pairs[0].k);
     clsi_plan_values(s, padding(s->n_values, r.n));
     clsi_vector_op op = {.kind = CLSI_VECTOR_EACH,
                          .step_a = r.step_a,
@@ -221,26 +267,31 @@ static void add_run(clsi_planner *s, run r, const uint32_t *order) {
                          .a = in.a,
                          .b = in.b,
                          .first = (uint32_t)s->plan->n_code};
-    if (in.a & CLSI_IN_CONSTANTS) op.a = copy_constants(s, &r, order, 0, &op.step_a);
+    if (in.a & CLSI_IN_CONSTANTS) op.a = copy_constants(s, &r, pairs, 0, &op.step_a);
     if (!clsi_is_unary(&in) && in.b & CLSI_IN_CONSTANTS)
-        op.b = copy_constants(s, &r, order, 1, &op.step_b);
+        op.b = copy_constants(s, &r, pairs, 1, &op.step_b);
     if (clsi_is_unary(&in)) op.b = op.a, op.step_b = op.step_a;
     in.a = op.a, in.b = op.b;
     if (!add_code(s, in) || !add_op(s, op)) return;
     uint32_t first = clsi_plan_values(s, r.n);
-    for (size_t i = 0; i < r.n; i++) s->place[s->base + order[i]] = first + (uint32_t)i;
+    for (size_t i = 0; i < r.n; i++) s->place[s->base + pairs[i].k] = first + (uint32_t)i;
     s->vectorised += r.n;
 }
 
-static void add_group(clsi_planner *s, size_t n, const clsi_item *items) {
-    for (size_t i = 0; i < n; i++) s->order[i] = items[i].k;
-    if (n >= MIN_RUN) choose_order(s, n, items);
+static void add_group(clsi_planner *s, size_t n, const uint32_t *items) {
+    if (!clsi_grow(&s->pairs, &s->pairs_room, 3 * n, sizeof *s->pairs)) {
+        s->failed = 1;
+        return;
+    }
+    clsi_pair *pairs = s->pairs;
+    for (size_t i = 0; i < n; i++) pairs[i] = pair_of(s, items[i]);
+    if (n >= MIN_RUN) choose_order(s, n, pairs, pairs + n);
     for (size_t i = 0; i < n && !s->failed;) {
-        run r = run_at(s, n - i, s->order + i);
+        run r = run_at(s, n - i, pairs + i);
         if (r.n >= MIN_RUN)
-            add_run(s, r, s->order + i);
+            add_run(s, r, pairs + i);
         else
-            for (size_t t = 0; t < r.n; t++) s->scalars[s->n_scalars++] = s->order[i + t];
+            for (size_t t = 0; t < r.n; t++) s->scalars[s->n_scalars++] = pairs[i + t].k;
         i += r.n;
     }
 }
@@ -255,25 +306,16 @@ static void add_scalars(clsi_planner *s) {
 
 /* ---- levels ---- */
 
-static int same_level(const clsi_item *a, const clsi_item *b) {
-    return a->stage == b->stage && a->level == b->level;
-}
-
-/* One level: operations on neighbours, then what is left of them. */
-static void write_level(clsi_planner *s, size_t n, const clsi_item *items) {
-    for (size_t i = 0, count; i < n && !s->failed; i += count) {
-        for (count = 1; i + count < n && items[i + count].key == items[i].key;) count++;
-        add_group(s, count, items + i);
-    }
-    add_scalars(s);
-}
-
+/* Level by level: operations on neighbours, then what is left of them. */
 static void write_stages(clsi_planner *s) {
     size_t i = 0;
+    const uint32_t *items = s->items;
     for (int now = 0; now < CLSI_STAGES; now++) {
-        for (size_t n; i < s->n_items && s->items[i].stage == now && !s->failed; i += n) {
-            for (n = 1; i + n < s->n_items && same_level(&s->items[i], &s->items[i + n]);) n++;
-            write_level(s, n, &s->items[i]);
+        for (; i < s->n_kinds && s->kinds[i].stage == now && !s->failed; i++) {
+            add_group(s, s->kinds[i].n, items);
+            items += s->kinds[i].n;
+            int last = i + 1 == s->n_kinds || s->kinds[i + 1].stage != now;
+            if (last || s->kinds[i + 1].level != s->kinds[i].level) add_scalars(s);
         }
         s->stage_begin = s->plan->end[now] = s->plan->n_ops;
     }

@@ -9,18 +9,24 @@
 /* While planning, a register of the plan is a place in the constants or else in the values. */
 #define CLSI_IN_CONSTANTS 0x80000000u
 
-/* An instruction that is planned. */
-typedef struct clsi_item {
-    uint64_t key; /* equal for those that may be done together */
-    uint32_t k, level;
+/* Instructions of one stage and level that may be done together. */
+typedef struct clsi_kind_of_work {
+    uint64_t key; /* equal where operations are */
+    uint32_t level, n, number;
     uint8_t stage;
-} clsi_item;
+} clsi_kind_of_work;
+
+/* An instruction in the registers of the plan. */
+typedef struct clsi_pair {
+    uint64_t blocks; /* the operations that made its operands, the younger first */
+    uint32_t a, b, k;
+} clsi_pair;
 
 typedef struct clsi_planner {
     const cls_program *p;
     clsi_plan *plan;
     size_t base; /* the first instruction's register */
-    size_t n_values, vectorised, n_items;
+    size_t n_values, vectorised;
     size_t stage_begin; /* of ops */
     size_t block_room, constants_room, ops_room, code_room;
     uint32_t *uses;              /* (n_instructions) */
@@ -29,9 +35,11 @@ typedef struct clsi_planner {
     unsigned char *stage, *live; /* (n_instructions) */
     unsigned char *adds;         /* (n_instructions) a SUB that adds the negative of a product */
     uint32_t *negative;          /* (n_instructions) of such a product: its constant, in the plan */
-    clsi_item *items;
-    uint32_t *order, *trial, *scalars; /* (n_instructions) */
-    size_t n_scalars;
+    clsi_kind_of_work *kinds;    /* sorted by stage, level and key */
+    uint32_t *slots;             /* (n_slots) where kinds are looked up: their numbers + 1 */
+    uint32_t *items, *scalars;   /* (n_instructions) items: those that are needed, by kinds */
+    clsi_pair *pairs;            /* of one kind, and room to sort them */
+    size_t n_scalars, pairs_room, n_kinds, kinds_room, n_slots;
     int failed;
 } clsi_planner;
 
@@ -40,7 +48,7 @@ typedef struct clsi_planner {
 uint32_t clsi_plan_constant(clsi_planner *s, double value);
 /* The first of n more values, made by the last operation. */
 uint32_t clsi_plan_values(clsi_planner *s, size_t n);
-/* All items, sorted by stage, level and key. */
+/* All kinds. */
 void clsi_plan_write(clsi_planner *s);
 
 #endif

@@ -68,70 +68,78 @@ static uint64_t key_of(clsi_planner *s, size_t k) {
     return mix(h, exponent);
 }
 
-static int compare_items(const void *left, const void *right) {
-    const clsi_item *a = left, *b = right;
+/* ---- kinds: instructions of one stage and level that may be done together ---- */
+
+static int compare_kinds(const void *left, const void *right) {
+    const clsi_kind_of_work *a = left, *b = right;
     if (a->stage != b->stage) return a->stage < b->stage ? -1 : 1;
     if (a->level != b->level) return a->level < b->level ? -1 : 1;
     return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* Kinds of items: those that compare as equal. */
-typedef struct kinds {
-    clsi_item *list; /* one of each, its number in k */
-    uint32_t *slot;  /* open addressing, kind + 1 */
-    uint32_t *of;    /* (items) */
-    uint32_t *begin; /* (kinds) where they go */
-    size_t n, mask;
-} kinds;
-
-static uint32_t kind_of(kinds *s, const clsi_item *item) {
-    size_t at = mix(mix(item->key, item->level), item->stage) & s->mask;
-    for (; s->slot[at]; at = (at + 1) & s->mask)
-        if (compare_items(&s->list[s->slot[at] - 1], item) == 0) return s->slot[at] - 1;
-    s->list[s->n] = *item;
-    s->list[s->n].k = (uint32_t)s->n;
-    s->slot[at] = (uint32_t)++s->n;
-    return (uint32_t)s->n - 1;
+/* Where a kind is in the table, or the empty place where it belongs. */
+static size_t slot_of(const clsi_planner *s, const clsi_kind_of_work *x) {
+    size_t at = mix(mix(x->key, x->level), x->stage) & (s->n_slots - 1);
+    while (s->slots[at] && compare_kinds(&s->kinds[s->slots[at] - 1], x) != 0)
+        at = (at + 1) & (s->n_slots - 1);
+    return at;
 }
 
-/* Sorted, and in the order of the program among equals. There are few kinds, whatever the number of
- * cells: only they are compared. */
-static int sort_items(size_t n, clsi_item *items) {
-    kinds s = {.mask = 1};
-    while (s.mask < 2 * n) s.mask *= 2;
-    s.list = clsi_calloc(2 * n, sizeof *s.list);
-    s.slot = clsi_calloc(s.mask + 2 * n, sizeof *s.slot);
-    int good = s.list && s.slot;
-    if (good) {
-        clsi_item *sorted = s.list + n;
-        s.of = s.slot + s.mask;
-        s.begin = s.of + n;
-        s.mask--;
-        for (size_t i = 0; i < n; i++) s.begin[s.of[i] = kind_of(&s, &items[i])]++;
-        qsort(s.list, s.n, sizeof *s.list, compare_items);
-        for (size_t i = 0, at = 0; i < s.n; i++) {
-            size_t count = s.begin[s.list[i].k];
-            s.begin[s.list[i].k] = (uint32_t)at;
-            at += count;
-        }
-        for (size_t i = 0; i < n; i++) sorted[s.begin[s.of[i]]++] = items[i];
-        memcpy(items, sorted, n * sizeof *items);
+/* The table is at most half full. */
+static int grow_slots(clsi_planner *s) {
+    if (2 * (s->n_kinds + 1) <= s->n_slots) return 1;
+    free(s->slots);
+    s->n_slots = s->n_slots ? 4 * s->n_slots : 1024;
+    s->slots = clsi_calloc(s->n_slots, sizeof *s->slots);
+    for (size_t i = 0; i < s->n_kinds && s->slots; i++)
+        s->slots[slot_of(s, &s->kinds[i])] = (uint32_t)i + 1;
+    return s->slots != NULL;
+}
+
+/* The number of the kind of instruction k; one more is counted. */
+static uint32_t count_kind(clsi_planner *s, size_t k) {
+    clsi_kind_of_work x = {key_of(s, k), s->level[s->base + k], 0, 0, s->stage[k]};
+    if (!grow_slots(s) || !clsi_grow(&s->kinds, &s->kinds_room, s->n_kinds + 1, sizeof x)) {
+        s->failed = 1;
+        return 0;
     }
-    free(s.list);
-    free(s.slot);
-    return good;
+    size_t at = slot_of(s, &x);
+    if (!s->slots[at]) {
+        x.number = (uint32_t)s->n_kinds;
+        s->kinds[s->n_kinds] = x;
+        s->slots[at] = (uint32_t)++s->n_kinds;
+    }
+    s->kinds[s->slots[at] - 1].n++;
+    return s->slots[at] - 1;
+}
+
+/* Instructions that are needed, by kinds, in the order of the program among equals. There are few kinds,
+ * whatever the number of cells: only they are compared. */
+static void sort_items(clsi_planner *s) {
+    size_t n = s->p->n_instructions;
+    uint32_t *kind = s->scalars; /* not in use before plans are written */
+    for (size_t k = 0; k < n && !s->failed; k++)
+        if (s->live[k]) kind[k] = count_kind(s, k);
+    uint32_t *begin = clsi_malloc((s->n_kinds + 1) * sizeof *begin);
+    s->failed |= !begin;
+    if (!s->failed) {
+        if (s->n_kinds) qsort(s->kinds, s->n_kinds, sizeof *s->kinds, compare_kinds);
+        uint32_t at = 0;
+        for (size_t i = 0; i < s->n_kinds; at += s->kinds[i++].n) begin[s->kinds[i].number] = at;
+        for (size_t k = 0; k < n; k++)
+            if (s->live[k]) s->items[begin[kind[k]]++] = (uint32_t)k;
+    }
+    free(begin);
 }
 
 /* x - c y is x + (-c) y: signs of learned numbers are no reason to be done apart. */
-static void turn_signs(clsi_planner *s) {
-    for (size_t i = 0; i < s->n_items; i++) {
-        uint32_t k = s->items[i].k, b = s->p->code[k].b;
-        if (s->p->code[k].code != CLSI_SUB || b < s->base || s->uses[b - s->base] != 1) continue;
-        const clsi_instruction *product = &s->p->code[b - s->base];
-        if (product->code != CLSI_MUL || product->a >= s->p->n_constants) continue;
-        s->adds[k] = 1;
-        s->negative[b - s->base] = clsi_plan_constant(s, -s->p->constants[product->a]);
-    }
+static void turn_sign(clsi_planner *s, size_t k) {
+    uint32_t b = s->p->code[k].b;
+    if (s->p->code[k].code != CLSI_SUB || b < s->base || s->uses[b - s->base] != 1) return;
+    const clsi_instruction *product = &s->p->code[b - s->base];
+    if (product->code != CLSI_MUL || product->a >= s->p->n_constants) return;
+    s->adds[k] = 1;
+    s->negative[b - s->base] = clsi_plan_constant(s, -s->p->constants[product->a]);
 }
 
 static void find_items(clsi_planner *s) {
@@ -142,12 +150,10 @@ static void find_items(clsi_planner *s) {
         if (s->live[k]) operands_of(s, k);
     for (size_t k = 0; k < p->n_instructions; k++) {
         if (!s->live[k]) continue;
-        uint32_t level = s->level[s->base + k] = 1 + operands_of(s, k);
-        s->items[s->n_items++] = (clsi_item){0, (uint32_t)k, level, s->stage[k]};
+        s->level[s->base + k] = 1 + operands_of(s, k);
+        turn_sign(s, k);
     }
-    turn_signs(s);
-    for (size_t i = 0; i < s->n_items; i++) s->items[i].key = key_of(s, s->items[i].k);
-    if (s->n_items && !sort_items(s->n_items, s->items)) s->failed = 1;
+    sort_items(s);
 }
 
 /* ---- the whole ---- */
@@ -155,16 +161,14 @@ static void find_items(clsi_planner *s) {
 static int open_planner(clsi_planner *s) {
     size_t n = s->p->n_instructions, registers = s->base + n;
     s->plan = clsi_calloc(1, sizeof *s->plan);
-    s->uses = clsi_calloc(5 * n, sizeof *s->uses);
+    s->uses = clsi_calloc(4 * n, sizeof *s->uses);
     s->level = clsi_calloc(2 * registers, sizeof *s->level);
     s->stage = clsi_calloc(3, n);
-    s->items = clsi_calloc(n, sizeof *s->items);
-    if (!s->plan || !s->uses || !s->level || !s->stage || !s->items) return 0;
+    if (!s->plan || !s->uses || !s->level || !s->stage) return 0;
     s->plan->outputs = clsi_calloc(s->p->n_outputs, sizeof(uint32_t));
-    s->order = s->uses + n;
-    s->trial = s->uses + 2 * n;
-    s->scalars = s->uses + 3 * n;
-    s->negative = s->uses + 4 * n;
+    s->scalars = s->uses + n;
+    s->negative = s->uses + 2 * n;
+    s->items = s->uses + 3 * n;
     for (size_t k = 0; k < n; k++) s->negative[k] = CLSI_NOWHERE;
     s->place = s->level + registers;
     s->live = s->stage + n;
@@ -179,7 +183,9 @@ static void close_planner(clsi_planner *s) {
     free(s->uses);
     free(s->level);
     free(s->stage);
-    free(s->items);
+    free(s->kinds);
+    free(s->slots);
+    free(s->pairs);
     free(s->block);
     clsi_plan_free(&s->plan);
 }

@@ -18,6 +18,7 @@ typedef long long vi __attribute__((vector_size(32)));
 #define MIN(a, b)         _mm256_min_pd(a, b)
 #define QUOTIENT(i, a, b) ((a) / (b))
 #define SPLAT(x)          _mm256_set1_pd(x)
+#define HOLD(v)           __asm__("" : "+x"(v))
 #define ANY_ABOVE(v, x)   (_mm256_movemask_pd(_mm256_cmp_pd(v, _mm256_set1_pd(x), _CMP_GT_OQ)) != 0)
 
 static int supported(void) {

@@ -18,6 +18,7 @@ typedef long long vi __attribute__((vector_size(64)));
 #define MIN(a, b)         _mm512_min_pd(a, b)
 #define QUOTIENT(i, a, b) ((i) == 2 ? quotient(a, b) : (a) / (b))
 #define SPLAT(x)          _mm512_set1_pd(x)
+#define HOLD(v)           (void)(v)
 #define ANY_ABOVE(v, x)   (_mm512_cmp_pd_mask(v, _mm512_set1_pd(x), _CMP_GT_OQ) != 0)
 
 /* a/b of every fourth vector without the divider, which is slower than all the rest of tanh: b r =

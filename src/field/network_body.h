@@ -6,6 +6,7 @@
  *     NV                      vectors across the register tile (ROWS x NV accumulators)
  *     FMA, FMA_ONE            a*b + c, fused where the machine can; of vectors, of numbers
  *     MIN, SPLAT              minimum, the second when unordered; all lanes equal
+ *     HOLD(v)                 v stays in a register: compilers would load it again for each use
  *     QUOTIENT(i, a, b)       a/b of the vector i of several
  *     ANY_ABOVE(v, x)         whether a lane of v is above x
  *

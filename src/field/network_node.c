@@ -320,12 +320,28 @@ static cls_node expand(const clsi_graph_field *f, cls_graph *g, const cls_node *
 
 /* ---- as C ---- */
 
+/* The shortest of its exact texts: decimals, without a 0 before the point, or a hexadecimal number (weights in single
+ * precision). Compilers round decimals of 17 digits correctly (C99, F.5). */
+static void emit_weight(clsi_text *out, double value) {
+    char decimal[CLSI_NUMBER], hex[CLSI_NUMBER];
+    clsi_format_double(value, decimal);
+    snprintf(hex, sizeof hex, "%a", value);
+    size_t sign = decimal[0] == '-';
+    if (decimal[sign] == '0' && decimal[sign + 1] == '.')
+        memmove(decimal + sign, decimal + sign + 1, strlen(decimal + sign));
+    if (!strpbrk(decimal, ".e")) strcat(decimal, "."); /* -0 is a whole number without a sign */
+    clsi_text_append(out, strlen(hex) < strlen(decimal) ? hex : decimal);
+}
+
 static void emit(const clsi_graph_field *f, const char *name, clsi_text *out) {
     const node_data *data = f->data;
     const clsi_network *net = data->field->data;
     clsi_text_printf(out, "static const CLSI_N_NUMBER %s[%zu] = {", name, data->n);
-    for (size_t k = 0; k < data->n; k++)
-        clsi_text_printf(out, "%s%s%a", k ? "," : "", k % 6 ? "" : "\n", data->theta[k]);
+    for (size_t k = 0; k < data->n; k++) {
+        clsi_text_append(out, k ? "," : "");
+        if (k % 6 == 0) clsi_text_append(out, "\n");
+        emit_weight(out, data->theta[k]);
+    }
     clsi_text_printf(out, "};\nstatic const int %s_shape[%d] = {", name, (int)CLSI_N_SHAPE);
     for (int k = 0; k < CLSI_N_SHAPE; k++) {
         int l = k - CLSI_N_BIAS, own = data->shape[k];

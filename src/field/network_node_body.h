@@ -22,11 +22,15 @@ INLINE void node_tile(int vectors, int columns, int k_end, const double *W, cons
     for (int c = 0; c < columns; c++) UNROLL
     for (int v = 0; v < vectors; v++) sum[c][v] = start ? load(start + v * V) : (vd)SPLAT(0);
     for (int k = 0; k < k_end; k++, W += vectors * V) {
+        vd factor[NODE_THIN];
         UNROLL
-        for (int c = 0; c < columns; c++) {
-            vd factor = SPLAT(x[c * x_step + k]);
+        for (int c = 0; c < columns; c++) factor[c] = SPLAT(x[c * x_step + k]);
+        UNROLL
+        for (int v = 0; v < vectors; v++) {
+            vd weights = load(W + v * V);
+            if (columns > 1) HOLD(weights);
             UNROLL
-            for (int v = 0; v < vectors; v++) sum[c][v] = sum[c][v] + load(W + v * V) * factor;
+            for (int c = 0; c < columns; c++) sum[c][v] = sum[c][v] + weights * factor[c];
         }
     }
     UNROLL
@@ -46,16 +50,42 @@ INLINE void node_panel(int columns, int lanes, int k_end, const double *W, const
         node_tile(1, columns, k_end, W, start, x, x_step, y, y_step);
 }
 
+/* Two panels of one column: sums enough that none waits for the one before it. */
+INLINE void node_two_panels(int k_end, const double *W, const double *start, const double *x,
+                            double *y) {
+    const double *next = W + (size_t)NODE_PANEL * (size_t)k_end;
+    vd sum[2 * NODE_VECTORS];
+    UNROLL
+    for (int v = 0; v < 2 * NODE_VECTORS; v++) sum[v] = start ? load(start + v * V) : (vd)SPLAT(0);
+    for (int k = 0; k < k_end; k++, W += NODE_PANEL, next += NODE_PANEL) {
+        vd factor = SPLAT(x[k]);
+        UNROLL
+        for (int v = 0; v < NODE_VECTORS; v++) sum[v] = sum[v] + load(W + v * V) * factor;
+        UNROLL
+        for (int v = 0; v < NODE_VECTORS; v++)
+            sum[NODE_VECTORS + v] = sum[NODE_VECTORS + v] + load(next + v * V) * factor;
+    }
+    UNROLL
+    for (int v = 0; v < 2 * NODE_VECTORS; v++) store(y + v * V, sum[v]);
+}
+
 /* y[c] = W^T x[c] + start, W (k_end, n) by panels, n a multiple of CLSI_NETWORK_LANES. A panel acts
  * on all columns while it is near. */
 TARGET static void node_times(int k_end, int n, const double *W, const double *start, int columns,
                               const double *x, int x_step, double *y, int y_step) {
-    for (int i = 0; i < n; i += NODE_PANEL) {
+    int i = 0;
+    for (; columns == 1 && i + 2 * NODE_PANEL <= n; i += 2 * NODE_PANEL) {
+        node_two_panels(k_end, W, start ? start + i : NULL, x, y + i);
+        W += 2 * (size_t)NODE_PANEL * (size_t)k_end;
+    }
+    for (; i < n; i += NODE_PANEL) {
         int lanes = n - i < NODE_PANEL ? n - i : NODE_PANEL, c = 0;
         const double *from = start ? start + i : NULL;
         for (; lanes <= V && c + NODE_THIN <= columns; c += NODE_THIN)
             node_tile(1, NODE_THIN, k_end, W, from, x + c * x_step, x_step, y + c * y_step + i,
                       y_step);
+        for (; lanes == 2 * V && c + 4 <= columns; c += 4)
+            node_tile(2, 4, k_end, W, from, x + c * x_step, x_step, y + c * y_step + i, y_step);
         for (; c + NODE_COLUMNS <= columns; c += NODE_COLUMNS)
             node_panel(NODE_COLUMNS, lanes, k_end, W, from, x + c * x_step, x_step,
                        y + c * y_step + i, y_step);

@@ -15,6 +15,7 @@ typedef long long vi __attribute__((vector_size(16)));
 #define MIN(a, b)         smaller(a, b)
 #define QUOTIENT(i, a, b) ((a) / (b))
 #define SPLAT(x)          ((vd){(x), (x)})
+#define HOLD(v)           (void)(v)
 #define ANY_ABOVE(v, x)   ((v)[0] > (x) || (v)[1] > (x))
 
 static inline vd smaller(vd a, vd b) {

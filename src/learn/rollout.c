@@ -10,7 +10,7 @@
  * trajectory is followed while the spacing of its times is the first one; where that is one step
  * and positions are all there is, nothing can be said and NAN is. */
 #include "base/base.h"
-#include "learn/learn.h"
+#include "learn/runs.h"
 #include "scheme/scheme.h"
 #include "simulate/simulator.h"
 #include <clausius/simulate.h>
@@ -22,10 +22,10 @@
 enum { MOST = 4, POINTS = 100, HALVINGS = 2 };
 
 /* One past the last point that can be compared. */
-static size_t equal_steps(const clsi_points *p, size_t begin, size_t end) {
+static size_t equal_steps(const clsi_points *p, size_t begin, size_t end, size_t most) {
     double h = p->time[begin + 1] - p->time[begin];
     size_t i = begin + 1;
-    while (i < end && i - begin <= POINTS && fabs(p->time[i] - p->time[i - 1] - h) < 1e-6 * h) i++;
+    while (i < end && i - begin <= most && fabs(p->time[i] - p->time[i - 1] - h) < 1e-6 * h) i++;
     return i;
 }
 
@@ -138,7 +138,7 @@ static cls_status follow(comparison *c, size_t begin, size_t end) {
     const clsi_points *p = c->p;
     cls_status status = prepare(c, (p->time[begin + 1] - p->time[begin]) / (double)c->parts);
     if (status == CLS_OK) status = drive(c, begin, end);
-    end = equal_steps(p, begin, end);
+    end = equal_steps(p, begin, end, POINTS);
     if (status == CLS_OK) status = state_at(c, begin);
     if (status == CLS_OK)
         status = cls_simulator_start(c->simulator, p->time[begin], c->state, NULL);
@@ -277,7 +277,8 @@ double clsi_rollout_still(const clsi_points *p, const cls_system *s) {
     for (size_t j = 0; all && j < width; j++) c.spread[j] = spread_of_positions(all, j);
     for (size_t t = 0; t < n; t++) {
         const size_t *ends = p->held + 2 * (t * p->n_held / n), from = ends[0];
-        size_t end = all ? equal_intervals(all, from, ends[1]) : equal_steps(p, from, ends[1]);
+        size_t end =
+            all ? equal_intervals(all, from, ends[1]) : equal_steps(p, from, ends[1], POINTS);
         for (size_t j = 0; j < width; j++)
             c.state[j] = all ? all->q[j * all->n_data + from] : p->z[j * p->n + from];
         for (size_t i = from + 1; i < end; i++)
@@ -288,4 +289,63 @@ double clsi_rollout_still(const clsi_points *p, const cls_system *s) {
     }
     free(c.spread);
     return conclude(&c, CLS_OK);
+}
+
+/* ---- to their ends ---- */
+
+/* With many rows some of the motions, evenly: one validates as well as the next. */
+enum { MOST_RUN_ROWS = 20000, MOST_RUN_VALUES = 200000, FEWEST_RUN_ROWS = 500 };
+
+static size_t run_stride(const clsi_points *p) {
+    size_t rows = 0, most = MOST_RUN_VALUES / (p->nz + 1);
+    for (size_t i = 0; i < p->n_held; i++) rows += p->held[2 * i + 1] - p->held[2 * i];
+    if (most > MOST_RUN_ROWS) most = MOST_RUN_ROWS;
+    if (most < FEWEST_RUN_ROWS) most = FEWEST_RUN_ROWS;
+    return 1 + rows / (most + 1);
+}
+
+static cls_status run_points(comparison *c, size_t begin, size_t end, clsi_runs *r) {
+    const clsi_points *p = c->p;
+    size_t n = equal_steps(p, begin, end, SIZE_MAX - 1) - begin;
+    double *u = clsi_calloc(p->nu * n + 1, sizeof *u);
+    if (!u) return CLS_MEMORY;
+    for (size_t k = 0; k < p->nu; k++)
+        memcpy(u + k * n, p->z + (p->nz + k) * p->n + begin, n * sizeof *u);
+    cls_status status = state_at(c, begin);
+    if (status == CLS_OK) status = clsi_runs_add(r, c->state, n, p->time + begin, p->nu ? u : NULL);
+    free(u);
+    return status;
+}
+
+/* Positions say the velocity at the beginning; where they do not, `rollout` says that it fails. */
+static cls_status run_positions(comparison *c, size_t begin, size_t end, clsi_runs *r) {
+    const clsi_intervals *all = c->p->intervals;
+    cls_status status = prepare(c, all->h[begin]);
+    if (status == CLS_OK) status = aim_at(c, all, begin);
+    if (status == CLS_OK) status = clsi_runs_add(r, c->state, end - begin, all->time + begin, NULL);
+    return status;
+}
+
+cls_status clsi_runs_of_points(const clsi_points *p, clsi_runs *r) {
+    const clsi_intervals *all = p->intervals;
+    size_t width = all ? 2 * all->dimension : p->nz, stride = run_stride(p);
+    comparison c = {.p = p, .s = r->s, .parts = 1};
+    c.scheme = r->scheme = all              ? p->rule.positions->rollout
+                           : p->rule.scheme ? p->rule.scheme->info.name
+                                            : NULL;
+    r->parts = all || p->rule.scheme ? 1 : 0;
+    r->hold = p->rule.hold;
+    c.spread = clsi_calloc(width + cls_system_state_count(r->s) + 1, sizeof(double));
+    if (!c.spread) return CLS_MEMORY;
+    c.state = c.spread + width;
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < p->n_held && status == CLS_OK; i += stride) {
+        size_t begin = p->held[2 * i], end = p->held[2 * i + 1];
+        if (end < begin + 2) continue;
+        status = all ? run_positions(&c, begin, end, r) : run_points(&c, begin, end, r);
+        if (status != CLS_MEMORY && status != CLS_INTERRUPTED) status = CLS_OK;
+    }
+    cls_simulator_free(&c.simulator);
+    free(c.spread);
+    return status;
 }

@@ -13,6 +13,7 @@
 #include "learn/recording/filled.h"
 #include "learn/many/local.h"
 #include "learn/recording/measured.h"
+#include "learn/runs.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -400,6 +401,8 @@ static cls_status by_rows(job *j) {
 static cls_status go_on(job *j) {
     clsi_learner *w = j->w;
     cls_status status = CLS_OK;
+    /* without its energy nothing has a temperature, and the rows of the first law are zero: no fit to be better than */
+    if (!j->noisy && w->staged) w->info->loss_initial = NAN;
     if (!j->noisy) status = clsi_learner_make_positive(w, w->theta);
     if (status == CLS_OK && clsi_is_loss(w, "shooting") && !w->info->stopped)
         status = clsi_learner_shoot(w);
@@ -452,6 +455,28 @@ static void roll_out(job *j) {
     cls_simulator_free(&kept);
 }
 
+/* Each motion to its end, by what was learned. Of noisy data starts are fitted (noisy.c). */
+static cls_status run_to_ends(job *j) {
+    clsi_learner *w = j->w;
+    cls_learn_info *info = w->info;
+    const clsi_points *p = w->points;
+    int whole = !j->way->recorded && !j->lacking && !j->noisy;
+    cls_status status = CLS_OK;
+    if (whole && p->n_windows > p->n_training && clsi_learner_is_first(w)) {
+        clsi_runs r = {
+            .s = (*j->out)->system, .hurry = clsi_learner_hurry, .context = w, .info = info};
+        status = clsi_runs_of_points(p, &r);
+        cls_simulator_free(&r.sim);
+    }
+    double made = clsi_learner_tell_all(w, (double)info->runs);
+    double stopped = clsi_learner_tell_all(w, (double)info->runs_stopped);
+    info->runs = isfinite(made) ? (size_t)made : 0; /* infinite: the others are gone */
+    info->runs_stopped = isfinite(stopped) ? (size_t)stopped : 0;
+    info->runs_after = clsi_learner_tell_all(w, info->runs_after);
+    if (info->runs_stopped && info->report) info->report->better = 0;
+    return status == CLS_INTERRUPTED ? CLS_OK : status;
+}
+
 static cls_status finish(job *j) {
     clsi_learner *w = j->w;
     cls_status status = j->held ? score_held(j) : CLS_OK;
@@ -459,6 +484,7 @@ static cls_status finish(job *j) {
     if (status == CLS_OK)
         status = clsi_learner_model(w, j->system, j->set, j->n_tables, j->names, j->out);
     if (status == CLS_OK) roll_out(j);
+    if (status == CLS_OK && run_to_ends(j) == CLS_MEMORY) w->no_memory = 1;
     if (status != CLS_OK || !w->no_memory) return status;
     cls_model_free(j->out);
     return clsi_no_memory(w->error);

@@ -176,10 +176,9 @@ static cls_node by_motion(const clsi_step *st, const clsi_point *start, const cl
     cls_graph *g = st->g;
     int thermal = f->kind == CLSI_FORM_THERMAL;
     cls_node of = thermal ? f->S[i] : f->T[i], sum = cls_constant(g, 0);
-    size_t n = cls_symbols_of(g, 1, &of, 0, NULL);
-    cls_node *symbols = clsi_calloc(n, sizeof *symbols);
+    size_t n;
+    cls_node *symbols = clsi_list_symbols(g, 1, &of, &n);
     if (!symbols) return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
-    cls_symbols_of(g, 1, &of, n, symbols);
     for (size_t k = 0; k < n; k++) {
         size_t j = symbols[k] < column->size ? column->of[symbols[k]] : 0;
         if (!j) continue;

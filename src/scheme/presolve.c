@@ -79,10 +79,9 @@ enum { OPEN, GOES, STAYS };
 
 /* The unknowns in `a` are not among those that go; when so, they stay. */
 static int stays_in(clsi_step *st, const batch *b, cls_node a) {
-    size_t n = cls_symbols_of(st->g, 1, &a, 0, NULL);
-    cls_node *symbols = clsi_calloc(n, sizeof *symbols);
+    size_t n;
+    cls_node *symbols = clsi_list_symbols(st->g, 1, &a, &n);
     int good = symbols != NULL;
-    if (good) cls_symbols_of(st->g, 1, &a, n, symbols);
     for (int pass = 0; pass < 2 && good; pass++)
         for (size_t i = 0; i < n && good; i++) {
             uint32_t of = symbols[i] < b->column.size ? b->column.of[symbols[i]] : 0;
@@ -94,10 +93,9 @@ static int stays_in(clsi_step *st, const batch *b, cls_node a) {
 }
 
 static int is_free_of_unknowns(clsi_step *st, const batch *b, cls_node a) {
-    size_t n = cls_symbols_of(st->g, 1, &a, 0, NULL), found = 0;
-    cls_node *symbols = clsi_calloc(n, sizeof *symbols);
+    size_t n, found = 0;
+    cls_node *symbols = clsi_list_symbols(st->g, 1, &a, &n);
     if (!symbols) return 0;
-    cls_symbols_of(st->g, 1, &a, n, symbols);
     for (size_t i = 0; i < n; i++) found += symbols[i] < b->column.size && b->column.of[symbols[i]];
     free(symbols);
     return found == 0;

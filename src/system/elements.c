@@ -123,15 +123,26 @@ cls_status clsi_read_range(clsi_loops *a, clsi_cursor c, size_t turn, long *low,
     return status;
 }
 
+/* A whole number between two letters; snprintf is the tenth part of writing a text out. */
+static void put_number(clsi_loops *a, size_t at, size_t turn, char open, long value, char close) {
+    char text[32], *p = text + sizeof text;
+    unsigned long rest = value < 0 ? -(unsigned long)value : (unsigned long)value;
+    *--p = 0;
+    if (close) *--p = close;
+    do {
+        *--p = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest);
+    if (value < 0) *--p = '-';
+    if (open) *--p = open;
+    clsi_loops_put(a, at, turn, p);
+}
+
 /* Name with one bracket for each index: u[3][4]. */
 void clsi_put_element(clsi_loops *a, size_t at, size_t length, size_t n, const long *value,
                       size_t turn) {
-    char text[96];
     clsi_loops_copy(a, at, at + length, turn);
-    for (size_t k = 0; k < n; k++) {
-        snprintf(text, sizeof text, "[%ld]", value[k]);
-        clsi_loops_put(a, at, turn, text);
-    }
+    for (size_t k = 0; k < n; k++) put_number(a, at, turn, '[', value[k], ']');
 }
 
 static cls_status wrap(clsi_loops *a, const clsi_array *array, size_t at, size_t n, long *value,
@@ -316,7 +327,6 @@ size_t clsi_number_length(const clsi_reader *r, size_t at, size_t end) {
 cls_status clsi_loops_word(clsi_loops *a, size_t at, size_t n, size_t end, size_t turn,
                            int declares, size_t *behind) {
     clsi_reader *r = a->r;
-    char text[32];
     *behind = at + n;
     if (is_sum(r, at, n, end)) return read_sum(a, at, end, turn, behind);
     if (*behind < end && r->clean[*behind] == '[') {
@@ -336,8 +346,8 @@ cls_status clsi_loops_word(clsi_loops *a, size_t at, size_t n, size_t end, size_
         clsi_loops_copy(a, at, *behind, turn);
         return CLS_OK;
     }
-    snprintf(text, sizeof text, a->turns[index].value < 0 ? "(%ld)" : "%ld", a->turns[index].value);
-    clsi_loops_put(a, at, turn, text);
+    long value = a->turns[index].value;
+    put_number(a, at, turn, value < 0 ? '(' : 0, value, value < 0 ? ')' : 0);
     return CLS_OK;
 }
 

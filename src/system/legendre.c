@@ -41,14 +41,13 @@ static int has_inverse(size_t n, const double *a) {
  * without symmetry; 1 if M is invertible there, -1 when out
  * of memory. A value that is not finite says nothing about M and does not count against it. */
 static int invertible(cls_graph *g, size_t n, size_t size, const cls_node *M) {
-    size_t count = cls_symbols_of(g, size, M, 0, NULL);
-    cls_node *symbols = clsi_calloc(count, sizeof *symbols);
+    size_t count;
+    cls_node *symbols = clsi_list_symbols(g, size, M, &count);
     double *in = clsi_calloc(count, sizeof *in), *a = clsi_calloc(size, sizeof *a), *work = NULL;
     size_t *pivot = clsi_calloc(n, sizeof *pivot);
     cls_program *program = NULL;
     int good = -1;
     if (!symbols || !in || !a || !pivot) goto done;
-    cls_symbols_of(g, size, M, count, symbols);
     for (size_t i = 0; i < count; i++) in[i] = 0.6180339887 + 0.1 * sin(1.0 + 3.7 * (double)i);
     if (cls_program_create(g, count, symbols, size, M, &program, NULL) != CLS_OK) goto done;
     work = clsi_calloc(cls_program_work_size(program), sizeof *work);

@@ -2,6 +2,7 @@
  *
  * Lookup is by hashing: arrays bring names by the hundred thousand. A formula is checked after it is parsed, on its symbols, so that a `let` cannot smuggle
  * a velocity into a hamiltonian. */
+#include "expr/graph.h"
 #include "expr/vocabulary.h"
 #include "system/language.h"
 #include <stdlib.h>
@@ -204,10 +205,9 @@ static cls_status refuse(clsi_reader *r, const clsi_expression *e, const clsi_na
 
 cls_status clsi_allow(clsi_reader *r, const clsi_expression *e, int kinds, const char *what) {
     /* learned parts may bring symbols of their own */
-    size_t n = cls_symbols_of(r->s->g, 1, &e->raw, 0, NULL);
-    cls_node *symbols = clsi_calloc(n, sizeof *symbols);
+    size_t n;
+    cls_node *symbols = clsi_list_symbols(r->s->g, 1, &e->raw, &n);
     if (!symbols) return clsi_no_memory(r->error);
-    cls_symbols_of(r->s->g, 1, &e->raw, n, symbols);
     cls_status status = CLS_OK;
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
         const char *word = cls_node_name(r->s->g, symbols[i]); /* a name's symbol has its name */

@@ -5,6 +5,7 @@
  * offsets, and an offset becomes line, column, source line and caret only when something is wrong.
  * Finding the line of an offset costs one walk over the text, paid once per error. */
 #include "base/locale.h"
+#include "expr/graph.h"
 #include "system/language.h"
 #include <ctype.h>
 #include <math.h>
@@ -234,20 +235,20 @@ static cls_status point_at_parse_error(clsi_reader *r, const clsi_expression *e,
 static cls_status put_in(clsi_reader *r, cls_node a, clsi_kind kind, const cls_node *value,
                          cls_node *out) {
     cls_graph *g = r->s->g;
-    size_t n = cls_symbols_of(g, 1, &a, 0, NULL), used = 0;
-    cls_node *from = clsi_calloc(2 * n, sizeof *from);
-    if (!from) return CLS_MEMORY;
-    cls_node *to = from + n;
-    cls_symbols_of(g, 1, &a, n, to);
-    for (size_t i = 0; i < n; i++) {
-        const char *word = cls_node_name(g, to[i]);
+    size_t n, used = 0;
+    cls_node *from = clsi_list_symbols(g, 1, &a, &n), *to = clsi_calloc(n, sizeof *to);
+    for (size_t i = 0; i < n && from && to; i++) {
+        const char *word = cls_node_name(g, from[i]);
         const clsi_name *name = clsi_lookup(r, word, strlen(word), (int)kind);
-        if (!name || name->node != to[i]) continue;
-        from[used] = to[i];
-        to[used++] = value[name->index]; /* used <= i */
+        if (!name || name->node != from[i]) continue;
+        to[used] = value[name->index];
+        from[used++] = from[i]; /* used <= i */
     }
-    cls_status status = cls_substitute(g, 1, &a, used, from, to, out);
+    cls_status status = from && to ? cls_graph_status(g, NULL) : CLS_MEMORY;
+    *out = a;
+    if (status == CLS_OK && used) status = cls_substitute(g, 1, &a, used, from, to, out);
     free(from);
+    free(to);
     return status;
 }
 
@@ -308,10 +309,9 @@ cls_status clsi_read_number(clsi_reader *r, size_t begin, size_t end, const char
     if (status == CLS_OK) status = clsi_allow(r, &e, CLSI_PARAMETER, what);
     if (status != CLS_OK) return status;
     cls_node number = e.raw;
-    size_t n = cls_symbols_of(r->s->g, 1, &number, 0, NULL);
-    cls_node *symbols = clsi_calloc(n, sizeof *symbols);
+    size_t n;
+    cls_node *symbols = clsi_list_symbols(r->s->g, 1, &number, &n);
     if (!symbols) return clsi_no_memory(r->error);
-    cls_symbols_of(r->s->g, 1, &number, n, symbols);
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
         /* not e.bound: a parameter that is being learned has a symbol there */
         const char *word = cls_node_name(r->s->g, symbols[i]);

@@ -86,7 +86,7 @@ test_json() {
     run "$CLAUSIUS" learn adiabatic-piston data.csv --unknown F1 --field "chebyshev(3, constant)" --json
     expect_ok
     expect_no_stderr
-    expect_json 'set(d) == {"parameters", "samples", "windows", "loss", "iterations", "seconds", "optimizer", "model", "rank", "condition", "nullity", "null_space", "normalised", "isothermal", "rollout", "rollout_still", "report", "loss_chosen", "reason", "noise", "test", "found"}'
+    expect_json 'set(d) == {"parameters", "samples", "windows", "loss", "iterations", "seconds", "optimizer", "model", "rank", "condition", "nullity", "null_space", "normalised", "isothermal", "rollout", "rollout_still", "verdict", "free_runs", "report", "loss_chosen", "reason", "noise", "test", "found"}'
     expect_json 'd["windows"]["used"] == d["samples"] <= d["windows"]["of"] and d["loss_chosen"] == "residual" and len(d["null_space"]) == d["nullity"]'
     expect_json 'set(d["loss"]) == {"initial", "final", "validation"}'
     expect_json 'd["parameters"] == 35 and d["samples"] == 45 * 19 and d["rank"] + d["nullity"] == 35'

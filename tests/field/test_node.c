@@ -476,6 +476,47 @@ static void kernels_have_the_bits_of_plain_loops(void **state) {
 }
 
 /* Two fields of the same kind and one of another activation in one function. */
+/* Weights as C: each a floating constant (-0 would be a whole number) that reads as the same bits. */
+static void emitted_weights_are_exact(void **state) {
+    (void)state;
+    static const double odd[] = {-0.0,
+                                 0,
+                                 1,
+                                 -3,
+                                 1e16,
+                                 0x1p-1074,
+                                 0x1.fffffffffffffp1023,
+                                 0.1,
+                                 -1.0 / 3e-5,
+                                 1e-310,
+                                 -0.25,
+                                 2e-5,
+                                 123456789012345678.0,
+                                 (double)0.1f};
+    setup t = open_setup(1);
+    cls_program *p;
+    char *text;
+    for (size_t k = 0; k < sizeof odd / sizeof *odd; k++) t.theta[k] = odd[k];
+    cls_node node = clsi_network_node(t.f, t.g, t.in, t.theta, NULL);
+    assert_int_equal(cls_program_create(t.g, t.d, t.in, 1, &node, &p, NULL), CLS_OK);
+    assert_int_equal(cls_program_emit_c(p, "learned", &text, NULL), CLS_OK);
+    const char *s = strstr(text, "clsi_field0[");
+    assert_non_null(s);
+    s = strchr(s, '{') + 1;
+    for (size_t k = 0; k < t.f->n_parameters; k++) {
+        char *end;
+        double value = strtod(s, &end);
+        size_t n = strcspn(s, ",}");
+        assert_memory_equal(&value, &t.theta[k], sizeof value);
+        assert_ptr_equal(end, s + n);
+        assert_true(strcspn(s, ".xe") < n);
+        s = end + 1;
+    }
+    cls_text_free(&text);
+    cls_program_free(&p);
+    close_setup(&t);
+}
+
 static void emitted_c_has_the_same_bits(void **state) {
     (void)state;
     setup t = open_setup(1), o = open_setup(5);
@@ -583,6 +624,7 @@ int main(void) {
         cmocka_unit_test(a_state_is_taken_from_another_program),
         cmocka_unit_test(machine_code_around_networks_has_the_same_bits),
         cmocka_unit_test(kernels_have_the_bits_of_plain_loops),
+        cmocka_unit_test(emitted_weights_are_exact),
         cmocka_unit_test(emitted_c_has_the_same_bits),
         cmocka_unit_test(rounding_is_that_of_the_paths),
         cmocka_unit_test(programs_own_their_fields),

@@ -1,7 +1,9 @@
 /* Stepping: domains, halving, divergence, no allocation, ensembles that do not depend on threads.
  */
+#include "simulate/host.h"
 #include "tests/allocations.h"
 #include "tests/simulate/motion.h"
+#include <float.h>
 #include <stdlib.h>
 
 static void a_step_allocates_nothing(void **unused) {
@@ -183,6 +185,34 @@ static void a_restart_continues(void **unused) {
     cls_system_free(&s);
 }
 
+/* Of many unknowns the state is kept while the new one is added: the same sums, and back to it where one
+ * is not finite. */
+static void a_state_that_is_left_is_kept(void **unused) {
+    (void)unused;
+    enum { N = 37 };
+    double before[2 * N], state[2 * N], plain[2 * N], kept[2 * N], next[N];
+    for (size_t i = 0; i < 2 * N; i++) {
+        before[i] = state[i] = plain[i] = (i < N ? 1 : 1e-17) * sin((double)i + 1);
+        next[i % N] = 1e-3 * cos((double)i);
+    }
+    cls_simulator sim = {.n_state = N, .state = plain, .next_out = next};
+    assert_true(clsi_wide_take(&sim));
+    sim.state = state;
+    sim.keep = kept;
+    assert_true(clsi_wide_take(&sim));
+    assert_memory_equal(state, plain, sizeof state);
+    assert_memory_equal(kept, before, sizeof kept);
+    assert_null(sim.keep);
+    state[N - 1] = DBL_MAX;
+    next[N - 1] = DBL_MAX;
+    memcpy(before, state, sizeof before);
+    assert_false(clsi_wide_take(&sim));
+    assert_memory_equal(state, before, sizeof state);
+    sim.keep = kept;
+    assert_false(clsi_wide_take(&sim));
+    assert_memory_equal(state, before, sizeof state);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_step_allocates_nothing),
                                        cmocka_unit_test(steps_stay_in_the_domain),
@@ -192,6 +222,7 @@ int main(void) {
                                        cmocka_unit_test(a_runaway_is_stopped),
                                        cmocka_unit_test(bad_options_are_refused),
                                        cmocka_unit_test(ensembles_do_not_depend_on_threads),
-                                       cmocka_unit_test(a_restart_continues)};
+                                       cmocka_unit_test(a_restart_continues),
+                                       cmocka_unit_test(a_state_that_is_left_is_kept)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ static void fill(matrix *m, size_t n, int mixed, cls_random *random,
 }
 
 static void check(const matrix *m, clsi_sparse_lu *lu, cls_random *random) {
-    static double b[MOST], x[MOST], y[MOST];
+    static double b[MOST], x[MOST], y[MOST], z[MOST];
     clsi_sparse_lu plain = *lu;
     double *work = calloc(clsi_sparse_lu_size(lu), sizeof *work);
     plain.segments = NULL;
@@ -87,6 +87,9 @@ static void check(const matrix *m, clsi_sparse_lu *lu, cls_random *random) {
     for (int twice = 0; twice < 2; twice++)
         assert_int_equal(clsi_sparse_lu_factor(lu, m->value, work), 0);
     clsi_sparse_lu_solve(lu, work, x);
+    assert_int_equal(clsi_sparse_lu_factor_for(lu, m->value, b, work), 0);
+    clsi_sparse_lu_finish(lu, work, b, z);
+    assert_memory_equal(x, z, m->n * sizeof *x);
     assert_int_equal(clsi_sparse_lu_factor(&plain, m->value, work), 0);
     clsi_sparse_lu_solve(&plain, work, y);
     for (size_t i = 0; i < m->n; i++) {
@@ -164,11 +167,34 @@ static void a_missing_pivot_is_told(void **unused) {
     clsi_sparse_lu_free(&lu);
 }
 
+/* One entry, anywhere: of segments, separators, the border. */
+static void an_entry_that_is_no_number_is_told(void **unused) {
+    (void)unused;
+    static matrix m;
+    clsi_sparse_lu *lu = NULL;
+    cls_random random;
+    cls_random_seed(&random, 5);
+    fill(&m, 401, 0, &random, bordered);
+    assert_int_equal(clsi_sparse_lu_create_fast(m.n, m.start, m.column, &lu, NULL), CLS_OK);
+    assert_true(clsi_sparse_lu_checks(lu));
+    double *work = calloc(clsi_sparse_lu_size(lu), sizeof *work);
+    for (size_t k = 0; k < m.start[m.n]; k++) {
+        double kept = m.value[k];
+        m.value[k] = k % 2 ? NAN : INFINITY;
+        assert_int_not_equal(clsi_sparse_lu_factor(lu, m.value, work), 0);
+        m.value[k] = kept;
+    }
+    assert_int_equal(clsi_sparse_lu_factor(lu, m.value, work), 0);
+    free(work);
+    clsi_sparse_lu_free(&lu);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bits_of_one_lane),
         cmocka_unit_test(a_grid_is_left_alone),
         cmocka_unit_test(a_missing_pivot_is_told),
+        cmocka_unit_test(an_entry_that_is_no_number_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

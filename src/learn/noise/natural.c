@@ -34,7 +34,7 @@ typedef struct list {
     size_t n, most;
     size_t d;
     variable v[MOST_VARIABLES];
-    int still;                /* of places alone */
+    int still, energy;        /* of places alone; the part is an energy */
     double nearest, farthest; /* squared distances of two or three places from the origin */
     size_t n_gaps, n_lengths; /* those between two places come first */
     char length[MOST_LENGTHS][LENGTH_TEXT]; /* from the ends of domains, or between two places */
@@ -271,6 +271,8 @@ static void add_specials(list *l) {
             const variable *v = &l->v[i], *w = &l->v[j];
             if (i != j && v->kind == CLSI_LAW_HEAT && w->kind != CLSI_LAW_MOVING && w->low > 0)
                 add(l, "%s*log(%s)", v->name, w->name);
+            if (l->energy && v->kind == CLSI_LAW_HEAT && w->kind == CLSI_LAW_PLACE && w->low > 0)
+                add(l, "%s/%s", v->name, w->name); /* springs that are entropies: rubber */
             if (i >= j || v->kind != CLSI_LAW_PLACE || w->kind != CLSI_LAW_PLACE ||
                 places > MOST_PLACES)
                 continue;
@@ -323,7 +325,8 @@ static int begin_list(const clsi_unknowns *us, size_t i, const clsi_points *p, i
     l->still = still && u->kind == CLSI_PART_LET && clsi_is_energy(u);
     if (u->nonlinear || u->learned.exponential || u->learned.trunk > 0) return 0;
     if (!find_variables(us, u, p, l)) return 0;
-    if (clsi_is_energy(u)) find_lengths(us->system, p, l);
+    l->energy = clsi_is_energy(u);
+    if (l->energy) find_lengths(us->system, p, l);
     return 1;
 }
 

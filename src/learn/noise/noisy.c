@@ -23,6 +23,7 @@
 #include "base/base.h"
 #include "learn/noise/noisy.h"
 #include "learn/noise/terms.h"
+#include "learn/runs.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -573,6 +574,23 @@ static cls_status doubt(clsi_noisy *k) {
     return status;
 }
 
+/* The model as it will be written, along every motion. */
+static cls_status run_to_ends(clsi_noisy *k) {
+    clsi_learner *w = k->w;
+    cls_system *s = NULL;
+    cls_status status = clsi_learner_build(w, w->theta, &s, w->error);
+    if (status == CLS_OK) {
+        clsi_runs r = {
+            .s = s, .hold = w->o->hold, .hurry = clsi_noisy_is_over, .context = k, .info = w->info};
+        status = clsi_runs_of_recording(k->multiple, w->theta, &r);
+        cls_simulator_free(&r.sim);
+    }
+    cls_system_free(&s);
+    if (status == CLS_INTERRUPTED) status = CLS_OK; /* the runs so far */
+    if (w->info->runs_stopped) k->report->better = 0;
+    return status == CLS_MEMORY ? clsi_no_memory(w->error) : status;
+}
+
 /* Values that stand alone are missing from here on: a window that begins with one may end in another valley. */
 static cls_status hide_wild(clsi_noisy *k) {
     size_t n = k->data->n * k->data->ny;
@@ -614,6 +632,7 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
         status = clsi_advise(k->multiple, w->theta, NULL, 0, &k->recipe.notes, w->error);
     if (status == CLS_OK) status = use_all_rows(k);
     if (status == CLS_OK) status = doubt(k);
+    if (status == CLS_OK) status = run_to_ends(k);
     return status == CLS_OK ? finish(k) : status;
 }
 

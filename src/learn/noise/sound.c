@@ -26,7 +26,8 @@ static size_t point(const clsi_points *p, size_t i) {
     return best;
 }
 
-/* Rows (n, P) of d of/d by at some of the data, and what stands on their right side; n = 0: nothing unknown is in it. */
+/* Rows (n, P) of d of/d by at some of the data, and what stands on their right side; n: without those that
+ * nothing unknown is in. */
 static cls_status make_rows(const clsi_unknowns *us, const clsi_points *p, cls_node of, cls_node by,
                             size_t *n, double *E, double *e, cls_error *error) {
     cls_system *s = us->s;
@@ -46,9 +47,15 @@ static cls_status make_rows(const clsi_unknowns *us, const clsi_points *p, cls_n
     cls_status status = clsi_anchors_create(us, &rows, error);
     s->anchors = before;
     s->n_anchors = count;
-    *n = status == CLS_OK ? clsi_anchors_count(rows) : 0;
-    for (size_t i = 0; i < *n && status == CLS_OK; i++)
-        status = clsi_anchors_constraint(rows, i, E + i * P, &e[i], error);
+    *n = 0;
+    for (size_t i = 0; status == CLS_OK && i < clsi_anchors_count(rows); i++) {
+        double *row = E + *n * P, constant, size = 0;
+        if (clsi_anchors_row(rows, i, NULL, &constant, row) != CLS_OK)
+            status = clsi_no_memory(error);
+        for (size_t j = 0; j < P && status == CLS_OK; j++) size += fabs(row[j]);
+        if (status != CLS_OK || !(size > 0) || !isfinite(size + constant)) continue;
+        e[(*n)++] = -constant;
+    }
     clsi_anchors_free(&rows);
     free(state);
     return status;

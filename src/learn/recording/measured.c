@@ -7,6 +7,7 @@
 #include "learn/recording/fluctuation.h"
 #include "learn/learner.h"
 #include "learn/many/local.h"
+#include "learn/runs.h"
 #include "learn/shooting/multiple.h"
 #include "model/model.h"
 #include "model/json.h"
@@ -405,6 +406,19 @@ static cls_status run_local(measured *w, size_t n_tables, const cls_table *const
     return status;
 }
 
+/* The model as it will be written, along every motion. */
+static cls_status run_to_ends(measured *w, const cls_system *s, cls_learn_info *info) {
+    clsi_runs r = {.s = s,
+                   .hold = w->o->hold,
+                   .hurry = w->o->interrupted,
+                   .context = w->o->context,
+                   .info = info};
+    cls_status status = clsi_runs_of_recording(w->multiple, w->theta, &r);
+    cls_simulator_free(&r.sim);
+    if (info->runs_stopped && w->report) w->report->better = 0;
+    return status == CLS_MEMORY ? clsi_no_memory(w->error) : CLS_OK;
+}
+
 static cls_status run(measured *w, size_t n_tables, const cls_table *const *tables,
                       const char *const *names, cls_model **out, cls_learn_info *info) {
     int nullity = 0;
@@ -444,6 +458,8 @@ static cls_status run(measured *w, size_t n_tables, const cls_table *const *tabl
     if (status == CLS_OK) status = report_parameters(w, nullity);
     if (status == CLS_OK) status = make_model(w, n_tables, names, out);
     if (status == CLS_OK) fill_info(w, nullity, info);
+    if (status == CLS_OK) status = run_to_ends(w, (*out)->system, info);
+    if (status != CLS_OK) cls_model_free(out);
     return status;
 }
 

@@ -495,6 +495,7 @@ static opinion opinion_of(const cls_learn_report *report, size_t c, double noise
     for (size_t h = 0; h < report->n_horizons; h++)
         ahead |= ch->ahead[h] < CLEARLY * fmin(ch->ahead_persistence[h], ch->run_mean) &&
                  !loses(ch->ahead[h] / CLEARLY, ch->ahead_arx[h], ch->ahead_persistence[h], noise);
+    if (isinf(ch->run)) return BAD; /* a run that stops, however well it begins */
     if (is_quiet(ch->run, trivial, noise, ch->fitted)) return QUIET;
     return (run || ahead) && !follows_nothing(ch, noise) ? GOOD : BAD;
 }
