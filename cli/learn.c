@@ -285,7 +285,7 @@ static cls_status write_log(learning *l, cls_error *error) {
         if (row[3] > 0) status = cls_writer_row(l->writer, row, error);
     }
     if (!status && isfinite(last[3])) status = cls_writer_row(l->writer, last, error);
-    return status ? status : cls_writer_commit(&l->writer, error);
+    return status;
 }
 
 /* ---- the report ---- */
@@ -506,8 +506,11 @@ static cls_status learn(learning *l, cls_model **model, cls_error *error) {
 }
 
 static cls_status write_results(learning *l, const cls_model *model, cls_error *error) {
-    cls_status status = cls_model_write(model, l->model, error);
-    if (!status) status = write_log(l, error);
+    if (cli_json_failed())
+        return cli_no_memory(error);         /* what the model says of itself is cut short */
+    cls_status status = write_log(l, error); /* gets its name when the model has one */
+    if (!status) status = cls_model_write(model, l->model, error);
+    if (!status && l->writer) status = cls_writer_commit(&l->writer, error);
     return status;
 }
 
