@@ -5,6 +5,7 @@
  * panels for products forwards and backwards. One pass over (512, 512) weights reads 2 MB, so what
  * a step takes is mostly how often it reads them: tangents in all inputs go through together. */
 #include "field/network_node.h"
+#include "base/locale.h"
 #include "expr/kernels.h"
 #include <math.h>
 #include <stdlib.h>
@@ -325,12 +326,15 @@ static cls_node expand(const clsi_graph_field *f, cls_graph *g, const cls_node *
 static void emit_weight(clsi_text *out, double value) {
     char decimal[CLSI_NUMBER], hex[CLSI_NUMBER];
     clsi_format_double(value, decimal);
-    snprintf(hex, sizeof hex, "%a", value);
+    clsi_snprintf(hex, sizeof hex, "%a", value);
     size_t sign = decimal[0] == '-';
     if (decimal[sign] == '0' && decimal[sign + 1] == '.')
         memmove(decimal + sign, decimal + sign + 1, strlen(decimal + sign));
-    if (!strpbrk(decimal, ".e")) strcat(decimal, "."); /* -0 is a whole number without a sign */
-    clsi_text_append(out, strlen(hex) < strlen(decimal) ? hex : decimal);
+    int shorter = strlen(hex) < strlen(decimal);
+    const char *point = shorter || strpbrk(decimal, ".e")
+                            ? ""
+                            : "."; /* -0 would be a whole number without a sign */
+    clsi_text_printf(out, "%s%s", shorter ? hex : decimal, point);
 }
 
 static void emit(const clsi_graph_field *f, const char *name, clsi_text *out) {

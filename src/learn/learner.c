@@ -24,7 +24,8 @@ void clsi_learner_note(clsi_learner *w, const char *format, ...) {
     va_start(args, format);
     clsi_vsnprintf(at + used, size - used - 1, format, args);
     va_end(args);
-    strcat(at, "\n");
+    used += strlen(at + used);
+    at[used] = '\n', at[used + 1] = 0; /* a place was kept for it */
 }
 
 static void add_word(json_t **o, const char *key, const char *word) {
