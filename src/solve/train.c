@@ -273,8 +273,6 @@ static cls_status run_all(training *s, clsi_archive *resume, double *theta,
         if (!resume) {
             begin_restart(s);
             t->initialise(t->context, seed_of(t, s->restart), theta);
-            /* nothing that comes is taken for better than where it began unless it is */
-            if (t->validate && !t->last) consider(s, theta, validation_of(t, theta, NAN));
         }
         status = run_restart(s, resume, theta, info);
         resume = NULL;

@@ -468,31 +468,6 @@ static void restarts_keep_the_best(void **unused) {
     toy_free(&toy);
 }
 
-/* Steps that are far too long lead away, for as long as they are taken: where it began was better, and stays. */
-static void a_search_does_not_end_worse_than_it_began(void **unused) {
-    (void)unused;
-    toy_network toy;
-    toy_create(&toy, 4, 30, 1);
-    double *theta = malloc(toy.problem.n_parameters * sizeof *theta);
-    double *start = toy_start(&toy, 3);
-    clsi_training_info info;
-    for (int last = 0; last < 2; last++) {
-        learning l = {.toy = &toy};
-        clsi_training t = training_of(&l, &clsi_adam);
-        t.restarts = 1;
-        t.rollout = NULL;
-        t.rate = t.last_rate = 1e3;
-        t.last = last; /* as papers have it: wherever that is */
-        assert_int_equal(clsi_train(&t, theta, &info, NULL), CLS_OK);
-        int same = memcmp(theta, start, toy.problem.n_parameters * sizeof *theta) == 0;
-        assert_true(same == !last);
-        assert_true(last || info.validation == validate(&l, start));
-    }
-    free(theta);
-    free(start);
-    toy_free(&toy);
-}
-
 /* Models of the first restart cannot be simulated; those of the second get worse. */
 static double failing_rollout(void *context, const double *theta) {
     learning *l = context;
@@ -794,7 +769,6 @@ int main(void) {
         cmocka_unit_test(the_last_parameters_are_rolled_out_once),
         cmocka_unit_test(patience_ends_a_restart),
         cmocka_unit_test(restarts_keep_the_best),
-        cmocka_unit_test(a_search_does_not_end_worse_than_it_began),
         cmocka_unit_test(rollouts_refuse_and_end),
         cmocka_unit_test(nothing_finite_is_an_error),
         cmocka_unit_test(wrong_checkpoints_are_refused),
