@@ -80,7 +80,8 @@ static cls_status find_start(clsi_multiple *m, const double *theta, const clsi_s
 
 cls_status clsi_runs_of_recording(clsi_multiple *m, const double *theta, clsi_runs *r) {
     const clsi_recording *d = m->data;
-    size_t nz = cls_system_state_count(r->s); /* with accounts of work and heat, which begin at zero */
+    size_t nz =
+        cls_system_state_count(r->s); /* with accounts of work and heat, which begin at zero */
     double *z = clsi_calloc(nz + d->nu * d->n + 1, sizeof *z), *u = z + nz;
     if (!z) return CLS_MEMORY;
     cls_status status = CLS_OK;
