@@ -211,7 +211,8 @@ static void write_parameters(const clsi_draft *d) {
     clsi_text_printf(d->f, "\n");
 }
 
-/* One thing that turns is a pendulum first, or a disc on a spring where it goes to and fro within a turn. */
+/* One thing that turns is a pendulum first; within a turn it may be a disc on a spring, which is written but not
+ * unknown: with both, a weight is told three times worse. */
 static int is_pendulum(const clsi_draft *d) {
     return clsi_draft_coordinates(d) == 1 && clsi_draft_coordinate(d, 0)->role == ANGLE;
 }
@@ -226,8 +227,8 @@ static void write_pendulum(const clsi_draft *d) {
                      "write `part V of %s = unknown`\n",
                      c->variable);
     if (spring)
-        clsi_text_printf(
-            d->f, "parameter c = unknown in (0, 1000)   # a spring that twists; none: c = 0\n");
+        clsi_text_printf(d->f,
+                         "parameter c = 0   # a spring that twists: c = unknown in (0, 1000)\n");
     clsi_text_printf(d->f, "let V = -k*cos(%s - zero)", c->variable);
     if (spring) clsi_text_printf(d->f, " + c*(%s - zero)^2/2", c->variable);
     clsi_text_printf(d->f, "\n");
