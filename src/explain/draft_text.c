@@ -212,7 +212,7 @@ static void write_parameters(const clsi_draft *d) {
 }
 
 /* One thing that turns is a pendulum first; within a turn it may be a disc on a spring, which is written but not
- * unknown: with both, a weight is told three times worse. */
+ * unknown: with both, a weight is told worse (decision 315). */
 static int is_pendulum(const clsi_draft *d) {
     return clsi_draft_coordinates(d) == 1 && clsi_draft_coordinate(d, 0)->role == ANGLE;
 }
