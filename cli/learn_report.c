@@ -14,7 +14,7 @@ static void print_value(const cls_learned_parameter *p) {
     } else {
         int decimals = 1 - (int)floor(log10(p->error));
         if (decimals < 0) decimals = 0;
-        if (decimals > 12)
+        if (decimals > 12 || !(fabs(p->value) < 1e12 && p->error < 1e12))
             fprintf(stderr, "    %-12s %.9g +- %.2g", p->name, p->value, p->error);
         else
             fprintf(stderr, "    %-12s %.*f +- %.*f", p->name, decimals, p->value, decimals,

@@ -47,6 +47,20 @@ static int has_word(const char *name, const char *const *words) {
     return 0;
 }
 
+/* Whether one of the parts of the name between _ . - and blanks is one of the words, or begins with it. */
+static int has_part(const char *name, const char *const *words, int begins) {
+    static const char between[] = "_. -";
+    for (const char *at = name; *at; at += strspn(at, between)) {
+        size_t length = strcspn(at, between);
+        for (size_t i = 0; words[i]; i++) {
+            size_t n = strlen(words[i]);
+            if ((begins ? n <= length : n == length) && !strncasecmp(at, words[i], n)) return 1;
+        }
+        at += length;
+    }
+    return 0;
+}
+
 static clsi_role role_of(const clsi_draft_column *c) {
     static const char *const warm[] = {"K", NULL}, *const fast[] = {"m/s", "rad/s", NULL},
                              *const hot[] = {"W", "W/m2", NULL}, *const outside[] = {"N",  "N m",
@@ -71,8 +85,8 @@ static clsi_role role_of(const clsi_draft_column *c) {
                                                 "tout",
                                                 "to",
                                                 NULL};
-    static const char *const fast_names[] = {"vel",  "speed", "omega", "rpm", "dot",
-                                             "rate", "v",     "w",     NULL};
+    static const char *const fast_names[] = {"speed", "omega", "rpm", "dot", "v", "w", NULL};
+    static const char *const fast_starts[] = {"vel", "rate", NULL}; /* a level is none */
     static const char *const outside_names[] = {"torque", "force", "volt",  "current", "pwm",
                                                 "heater", "power", "input", "duty",    "load",
                                                 "u",      "i",     "tau",   NULL};
@@ -89,8 +103,9 @@ static clsi_role role_of(const clsi_draft_column *c) {
     if (c->unit) return COORDINATE;
     if (c->facts.wraps || has_word(c->stem, angle_names)) return ANGLE;
     if (has_word(c->stem, outside_names)) return INPUT;
-    if (has_word(c->stem, fast_names)) return VELOCITY;
-    return has_word(c->stem, warm_names) ? TEMPERATURE : COORDINATE;
+    if (has_word(c->stem, fast_names) || has_part(c->stem, fast_starts, 1)) return VELOCITY;
+    if (has_word(c->stem, warm_names)) return TEMPERATURE;
+    return c->held ? INPUT : COORDINATE;
 }
 
 /* ---- names ---- */
@@ -230,6 +245,15 @@ static int velocity_of(const cls_table *t, const char *name) {
     return strncmp(name, "v.", 2) ? -1 : cls_table_find(t, name + 2);
 }
 
+/* Four rows of five are as the one before, and what changes, changes by more than steps of a coarse sensor. */
+static int is_held(const cls_table *t, size_t i, const cls_column_facts *f) {
+    const double *v = cls_table_column(t, i);
+    double n = (double)cls_table_rows(t), jumps = 0, sum = 0;
+    for (size_t r = 1; r < cls_table_rows(t); r++)
+        if (v[r] != v[r - 1]) jumps++, sum += fabs(v[r] - v[r - 1]);
+    return jumps > 0 && jumps <= 0.2 * n && sum >= 0.05 * jumps * (f->max - f->min);
+}
+
 static void look(clsi_draft *d, size_t i, const cls_table *t, int units_in_names) {
     clsi_draft_column *c = &d->c[i];
     const double *values = cls_table_column(t, i);
@@ -242,6 +266,7 @@ static void look(clsi_draft *d, size_t i, const cls_table *t, int units_in_names
             c->first = values[r];
             break;
         }
+    c->held = is_held(t, i, &c->facts);
     int time = !strcmp(c->name, "time") || (!strcmp(c->name, "t") && cls_table_find(t, "time") < 0);
     c->role = time || !strcmp(c->name, "trajectory") ? TIME : role_of(c);
     if (c->role != TIME && velocity_of(t, c->name) >= 0) c->role = NAMED;
@@ -261,21 +286,46 @@ static void look_at_time(clsi_draft *d, const cls_time_facts *f, const clsi_draf
     d->spacing = spacing * factor / divisor;
 }
 
+/* Air and rooms are what is outside where something else in the file changes much more; else they may be what is heated. */
+static void find_room(clsi_draft *d) {
+    static const char *const names[] = {"room", "raum", "zimmer", "air", "luft", NULL};
+    double widest = 0;
+    clsi_draft_column *c;
+    for (size_t k = 0; (c = clsi_draft_nth(d, TEMPERATURE, TEMPERATURE, k)); k++)
+        widest = fmax(widest, c->facts.max - c->facts.min);
+    for (size_t k = 0; (c = clsi_draft_nth(d, TEMPERATURE, TEMPERATURE, k)) &&
+                       !clsi_draft_count(d, AMBIENT, AMBIENT);
+         k++)
+        if (has_word(c->stem, names) && c->facts.max - c->facts.min < 0.25 * widest)
+            c->role = AMBIENT;
+}
+
 /* What everything else loses its heat to is not what has to be learned, if anything is left that is. */
 static void check_ambient(clsi_draft *d) {
+    find_room(d);
     size_t kept = clsi_draft_nth(d, TEMPERATURE, TEMPERATURE, 0) ? 1 : 0;
     for (clsi_draft_column *c; (c = clsi_draft_nth(d, AMBIENT, AMBIENT, kept));)
         c->role = TEMPERATURE;
 }
 
-/* Something must move: voltages on their own are what rings, not what drives it. Amounts beside coordinates are
- * such. */
+/* What is switched, or is called so, drives the others. */
+static int drives(const clsi_draft_column *c) {
+    static const char *const names[] = {"in",  "input", "drive", "src", "source", "set",
+                                        "cmd", "ref",   "gen",   "ein", NULL};
+    return c->held || has_part(c->stem, names, 0);
+}
+
+/* Something must move: voltages on their own are what rings, not what drives it, but for those that drive. Amounts
+ * beside coordinates are such. */
 static void check_moving(clsi_draft *d) {
     int still = !clsi_draft_coordinates(d) && !clsi_draft_count(d, TEMPERATURE, AMOUNT);
-    for (clsi_draft_column *c; still && (c = clsi_draft_nth(d, INPUT, INPUT, 0));)
-        c->role = COORDINATE;
-    for (clsi_draft_column *c;
-         clsi_draft_coordinates(d) && (c = clsi_draft_nth(d, AMOUNT, AMOUNT, 0));)
+    size_t driving = 0, all = clsi_draft_count(d, INPUT, INPUT);
+    for (size_t i = 0; i < d->n; i++) driving += d->c[i].role == INPUT && drives(&d->c[i]);
+    for (size_t i = 0; i < d->n && still; i++)
+        if (d->c[i].role == INPUT && (driving == all || !drives(&d->c[i])))
+            d->c[i].role = COORDINATE;
+    clsi_draft_column *c;
+    while (clsi_draft_coordinates(d) && (c = clsi_draft_nth(d, AMOUNT, AMOUNT, 0)))
         c->role = COORDINATE;
 }
 

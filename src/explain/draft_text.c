@@ -180,14 +180,34 @@ static void write_factor(const clsi_draft *d, const clsi_draft_column *c) {
                      c->variable);
 }
 
+/* Whether it may stay within a turn. */
+static int within_turn(const clsi_draft_column *c) {
+    double turn = c->unit && !strcmp(c->unit, "deg") ? 360 : 6.283185307179586;
+    return !c->facts.wraps && c->facts.max - c->facts.min < turn;
+}
+
+/* Two things that swing, and nothing that drives them: one most likely hangs on the other. */
+static int is_double_pendulum(const clsi_draft *d) {
+    if (clsi_draft_coordinates(d) != 2 || clsi_draft_count(d, INPUT, HEAT)) return 0;
+    for (size_t k = 0; k < 2; k++) {
+        const clsi_draft_column *c = clsi_draft_coordinate(d, k);
+        if (c->hidden || c->role != ANGLE || !within_turn(c)) return 0;
+    }
+    return 1;
+}
+
 static void write_parameters(const clsi_draft *d) {
     size_t n = clsi_draft_coordinates(d), m = clsi_draft_count(d, TEMPERATURE, TEMPERATURE);
     const clsi_draft_column *c, *outside = clsi_draft_nth(d, AMBIENT, AMBIENT, 0);
     double room = 293.15;
     for (size_t k = 0; k < n; k++)
         clsi_text_printf(
-            d->f, "parameter   m_%s = 1%s\n", clsi_draft_coordinate(d, k)->variable,
+            d->f, "parameter   m_%s = %s%s\n", clsi_draft_coordinate(d, k)->variable,
+            k && is_double_pendulum(d) ? "unknown near 0.5 in (0, inf)" : "1",
             k ? "" : "   # motions alone tell forces in units of a mass: give it if you know it");
+    if (is_double_pendulum(d))
+        clsi_text_append(d->f, "parameter   j = unknown near 0.1 in (-1, 1)   # how much one "
+                               "carries the other: 0 where they hang side by side\n");
     for (size_t k = 0; k < m; k++)
         if (n || k || (watts(d) && m == 1))
             clsi_text_printf(d->f, "parameter   C_%s = unknown near %.1g in (1e-6, 1e12)\n",
@@ -219,8 +239,7 @@ static int is_pendulum(const clsi_draft *d) {
 
 static void write_pendulum(const clsi_draft *d) {
     const clsi_draft_column *c = clsi_draft_coordinate(d, 0);
-    double turn = c->unit && !strcmp(c->unit, "deg") ? 360 : 6.283185307179586;
-    int spring = !c->facts.wraps && c->facts.max - c->facts.min < turn;
+    int spring = within_turn(c);
     clsi_text_printf(d->f,
                      "parameter k = unknown in (0, 1000), zero = unknown near 0   # a pendulum "
                      "that hangs at zero; else "
@@ -234,11 +253,34 @@ static void write_pendulum(const clsi_draft *d) {
     clsi_text_printf(d->f, "\n");
 }
 
+static void write_double_pendulum(const clsi_draft *d) {
+    const char *a = clsi_draft_coordinate(d, 0)->variable,
+               *b = clsi_draft_coordinate(d, 1)->variable;
+    clsi_text_append(d->f, "# One pendulum on another. Two discs on a shaft: j = 0 and V = "
+                           "k_1*(difference)^2/2.\n");
+    for (int k = 1; k <= 2; k++)
+        clsi_text_printf(
+            d->f, "parameter   k_%d = unknown in (0, 1000), zero_%d = unknown near 0\n", k, k);
+    clsi_text_printf(d->f, "let V = -k_1*cos(%s - zero_1) - k_2*cos(%s - zero_2)\n", a, b);
+}
+
+/* Of the kinetic energy. */
+static void write_carrying(const clsi_draft *d) {
+    const char *a = clsi_draft_coordinate(d, 0)->variable,
+               *b = clsi_draft_coordinate(d, 1)->variable;
+    clsi_text_printf(d->f, " + j*sqrt(m_%s*m_%s)*cos(%s - zero_1 - (%s - zero_2))*v.%s*v.%s", a, b,
+                     a, b, a, b);
+}
+
 static void write_energy(const clsi_draft *d) {
     size_t n = clsi_draft_coordinates(d), m = clsi_draft_count(d, TEMPERATURE, TEMPERATURE),
            seen = 0;
-    if (is_pendulum(d)) write_pendulum(d);
-    for (size_t k = 0; k < n && !is_pendulum(d); k++) {
+    int two = is_double_pendulum(d), hangs = two || is_pendulum(d);
+    if (two)
+        write_double_pendulum(d);
+    else if (hangs)
+        write_pendulum(d);
+    for (size_t k = 0; k < n && !hangs; k++) {
         const clsi_draft_column *c = clsi_draft_coordinate(d, k);
         if (c->hidden) continue;
         clsi_text_printf(d->f, "%s%s", seen++ ? ", " : "part V of ", c->variable);
@@ -249,7 +291,8 @@ static void write_energy(const clsi_draft *d) {
         clsi_text_printf(d->f, "%sm_%s*v.%s^2/2", k ? " + " : "",
                          clsi_draft_coordinate(d, k)->variable,
                          clsi_draft_coordinate(d, k)->variable);
-    if (seen || is_pendulum(d)) clsi_text_printf(d->f, " - V");
+    if (two) write_carrying(d);
+    if (seen || hangs) clsi_text_printf(d->f, " - V");
     for (size_t k = 0; k < m; k++)
         clsi_text_printf(d->f, "%sC_%s*%s*(log(%s/300) - 1)", n || k ? " + " : "", heated(d, k),
                          heated(d, k), heated(d, k));

@@ -141,4 +141,63 @@ test_a_disc_on_a_spring() {
     expect_json 'd["test"]["rmse"]["phi"] < 1.5*d["noise"]["phi"]'
 }
 
+# What cools down is at rest in most of its rows: the few that tell something are no outliers. The column of the room is what is outside.
+test_coffee_in_a_mug() {
+    awk "$NOISE"' BEGIN { print "Timestamp;Coffee [°C];Mug [°C];Room [°C]"; a = 85; b = 24; h = 0.05; for (i = 0; i < 360; i++) { t = 10*i; r = 21 + 0.5*sin(t/700)
+        line = sprintf("%.2f;%.2f;%.2f", a + noise(0.05), b + noise(0.05), r); gsub(/\./, ",", line)
+        printf "01.05.2024 %02d:%02d:%02d;%s\n", 12 + int(t/3600), int(t/60)%60, t%60, line
+        for (k = 0; k < 200; k++) { q = 6*(a - b); a += h*(-q - (a - r))/800; b += h*(q - 2.5*(b - r))/250 } } }' >coffee.csv
+    run "$CLAUSIUS" new coffee --from coffee.csv
+    expect_ok
+    expect_in_file '^input       Room \[K\]' coffee.clausius
+    expect_in_file '^reservoir   room = Room' coffee.clausius
+    run "$CLAUSIUS" learn coffee.clausius coffee.csv -o coffee.safetensors --json
+    expect_ok
+    expect_json 'd["verdict"] == "good" and all(abs(d["found"][n]["value"] - t) < max(0.01*t, 4*d["found"][n]["stderr"]) < 0.1*t
+        for n, t in dict(C_Mug=0.3125, k_1=0.0075, g_Coffee=0.00125, g_Mug=0.003125).items())'
+    expect_json '"cut:" not in d["report"].get("notes", "")'
+}
+
+# Two voltages, one of which somebody switches: that one drives the other.
+test_a_circuit_that_is_switched() {
+    awk "$NOISE"' BEGIN { print "time_ms,U_in_V,U_C_V"; h = 1e-6; for (i = 0; i < 1200; i++) { u = int(i/200)%2 ? 5 : 0; printf "%.4f,%.3f,%.4f\n", 0.05*i, u, q + noise(0.01)
+        for (k = 0; k < 50; k++) { j += h*(u - 12*j - q)/0.05; q += h*j/2e-5 } } }' >rlc.csv
+    run "$CLAUSIUS" new rlc --from rlc.csv
+    expect_ok
+    expect_in_file '^coordinate  U_C \[V\]' rlc.clausius
+    expect_in_file '^input       U_in \[V\]' rlc.clausius
+    run "$CLAUSIUS" learn rlc.clausius rlc.csv --json
+    expect_ok
+    expect_json 'd["verdict"] == "good" and abs(d["found"]["b_U_in"]["value"] - 1e6) < 5e3 and d["test"]["rmse"]["U_C"] < 1.5*d["noise"]["U_C"]'
+    printf 't,valve,level\n' >tank.csv # without a unit, too: a valve is not what moves
+    for ((i = 0; i < 60; i++)); do echo "$i,$((i / 20 % 2)),$((i * i % 17))"; done >>tank.csv
+    run "$CLAUSIUS" new tank --from tank.csv
+    expect_ok
+    expect_in_file '^input       valve' tank.clausius
+    expect_in_file '^coordinate  level' tank.clausius
+}
+
+# Two angles that swing: one hangs on the other.
+test_a_double_pendulum() {
+    awk "$NOISE"' function rates(   c, s, f, g, n) { c = cos(x - y); s = sin(x - y); f = -0.0075*s*b*b - 0.8829*sin(x) - 0.0008*a; g = 0.0075*s*a*a - 0.24525*sin(y) - 0.0005*b
+            n = 0.027*0.00625 - 0.0075*0.0075*c*c; A = (0.00625*f - 0.0075*c*g)/n; B = (0.027*g - 0.0075*c*f)/n }
+        BEGIN { print "frame,t,theta1_deg,theta2_deg"; x = 0.9; y = -0.4; h = 1/6000; for (i = 0; i < 480; i++) { printf "%d,%.4f,%.3f,%.3f\n", i, i/60, 57.29577951308232*x + noise(0.2), 57.29577951308232*y + noise(0.2)
+        for (k = 0; k < 100; k++) { rates(); X = x; Y = y; U = a; V = b; x += h/2*a; y += h/2*b; a += h/2*A; b += h/2*B; rates(); x = X + h*a; y = Y + h*b; a = U + h*A; b = V + h*B } } }' >video.csv
+    run "$CLAUSIUS" new video --from video.csv
+    expect_ok
+    run "$CLAUSIUS" learn video.clausius video.csv --json
+    expect_ok
+    expect_json 'd["verdict"] == "good" and all(abs(d["found"][n]["value"] - t) < 0.02*t for n, t in dict(m_theta2=0.2315, j=0.5774, k_1=32.7, k_2=9.083).items())'
+    expect_json 'all(c["fitted"] < 1.5*c["noise"] for c in d["report"]["channels"])'
+}
+
+# Rows kept back that the model cannot be run through are rows all the same: it is worse than the last value there.
+test_a_model_that_cannot_be_scored_is_bad() {
+    printf "system \"drain\"\nparameter k = unknown near 0.5 in (0, 100)\node x' = -k/x\nstart x = 2\nstep 0.02\n" >drain.clausius
+    awk "$NOISE"' BEGIN { print "time,x"; for (i = 0; i < 150; i++) { t = 0.02*i; printf "%.2f,%.5f\n", t, (t < 1.8 ? sqrt(4 - 2*t) : sqrt(0.4)) + noise(0.0006) } }' >drain.csv
+    run "$CLAUSIUS" learn drain.clausius drain.csv --test 0.4 --json
+    expect_ok
+    expect_json 'd["verdict"] == "bad" and d["test"]["better"] is False and d["test"]["rmse"]["x"] is None and d["report"]["channels"][0]["test_rows"] == 60'
+}
+
 run_tests

@@ -389,7 +389,7 @@ static void compare_runs(clsi_multiple *m, const double *theta, const double *be
     }
     for (size_t c = 0; c < ny; c++) {
         cls_learned_channel *ch = &report->channels[c];
-        ch->test_rows = (size_t)sums[c].count;
+        ch->test_rows = (size_t)sums[4 * ny + c].count; /* also where the model cannot be run */
         ch->run = fails ? INFINITY : rmse(&sums[c]);
         ch->run_before = fails_before ? INFINITY : rmse(&sums[ny + c]); /* NAN: not asked for */
         ch->run_persistence = rmse(&sums[2 * ny + c]);

@@ -3,7 +3,9 @@
  *
  *  1. windows of max(a quarter of the time scale, 8 rows, 4 states for each channel);
  *  2. Levenberg-Marquardt over parameters and free starts (solve/arrow.h), Huber's loss at two
- *     sigma, sigma = 1.4826 median |r| of each channel, not below its floor;
+ *     sigma, sigma = 1.4826 median |r| of each channel, not below its floor; where the first windows leave
+ *     more than noise, once more with plain squares before it: what cools down is at rest in most of its
+ *     rows, and the few that tell something are no outliers;
  *  3. windows whose root mean square is six times the median (and five floors), at most a quarter
  *     of the rows, are cut out and named: pushes that no column records, a slipped sensor;
  *  4. a doubling is refused when it makes the residuals four times larger; once more without its
@@ -85,10 +87,10 @@ static void note_loss(void *listener, size_t iterations, double sum) {
                         sqrt(2 * sum / (rows * (double)m->ny) * share / n), NAN);
 }
 
-static cls_status minimize(recipe_work *k, size_t iterations, double enough) {
+static cls_status minimize_by(recipe_work *k, double huber, size_t iterations, double enough) {
     clsi_arrow a;
     clsi_arrow_info info;
-    clsi_multiple_problem(k->m, HUBER, &a);
+    clsi_multiple_problem(k->m, huber, &a);
     a.tell = k->r->curve && !k->trying ? note_loss : NULL;
     a.listener = k;
     cls_status status =
@@ -97,6 +99,10 @@ static cls_status minimize(recipe_work *k, size_t iterations, double enough) {
     k->r->loss = info.final;
     k->r->ended = info.reason;
     return status;
+}
+
+static cls_status minimize(recipe_work *k, size_t iterations, double enough) {
+    return minimize_by(k, HUBER, iterations, enough);
 }
 
 /* ---- windows that cannot be used as they are ---- */
@@ -286,6 +292,49 @@ static cls_status run_stage(recipe_work *k, size_t rows, size_t iterations) {
     return status;
 }
 
+/* The loss of one residual: a half where noise is all that is left. */
+static double mean_loss(const recipe_work *k) {
+    size_t rows = 0;
+    for (size_t w = 0; w < k->m->n_pieces; w++) rows += k->m->piece[w].n;
+    return k->r->loss / (double)(rows * k->m->ny);
+}
+
+/* From the same beginning by squares, then by Huber's loss. */
+static cls_status by_squares(recipe_work *k, const double *begin, size_t rows, size_t iterations) {
+    memcpy(k->r->theta, begin, k->m->n_theta * sizeof *begin);
+    k->m->n_pieces = 0; /* starts from the data */
+    first_scales(k);
+    cls_status status = clsi_multiple_plan(k->m, rows, begin, k->error);
+    if (status == CLS_OK && cut_long(k, begin) < 0) status = clsi_no_memory(k->error);
+    if (status == CLS_OK) status = minimize_by(k, INFINITY, iterations, ENOUGH);
+    return status == CLS_OK ? minimize(k, iterations, ENOUGH) : status;
+}
+
+/* The first windows. Huber's loss pulls rows that are far away with a constant force only, and many rows in which
+ * nothing happens can hold parameters where the few in which something does are never explained. Where more than noise is left the search is begun
+ * once more by squares, and what leaves less goes on. */
+static cls_status first_stage(recipe_work *k, size_t rows, size_t iterations) {
+    size_t P = k->m->n_theta;
+    double *begin = clsi_calloc(P + 1, sizeof *begin);
+    if (!begin) return clsi_no_memory(k->error);
+    memcpy(begin, k->r->theta, P * sizeof *begin);
+    cls_status status = run_stage(k, rows, iterations);
+    double left = status == CLS_OK ? mean_loss(k) : 0;
+    if (left > 1 && !is_over(k->m) && (status = remember(k)) == CLS_OK) {
+        cls_error quiet = {0}, *loud = k->error;
+        k->error = &quiet;
+        cls_status other = by_squares(k, begin, rows, iterations);
+        k->error = loud;
+        if (other == CLS_MEMORY) status = clsi_no_memory(k->error);
+        if (status == CLS_OK && (other != CLS_OK || !(mean_loss(k) < left)))
+            status = go_back(k, rows);
+        if (status == CLS_OK && !set_scales(k))
+            status = clsi_fail(k->error, CLS_NUMERIC, "the fitted motion cannot be simulated");
+    }
+    free(begin);
+    return status;
+}
+
 static size_t first_rows(const clsi_multiple *m) {
     double rows = m->data->time_scale / 4 / m->data->interval;
     rows = fmax(rows, SHORTEST);
@@ -409,7 +458,7 @@ static cls_status cook(recipe_work *k) {
     if (rows > most) rows = most;
     first_scales(k);
     cls_status status = find_start(k, rows);
-    if (status == CLS_OK) status = run_stage(k, rows, 2 * LAST_ITERATIONS);
+    if (status == CLS_OK) status = first_stage(k, rows, 2 * LAST_ITERATIONS);
     if (status == CLS_OK && !is_over(k->m)) status = refine(k, rows);
     if (status == CLS_OK) status = inflate(k);
     if (status == CLS_OK && !is_over(k->m)) status = minimize(k, PATIENCE, LAST_ENOUGH);
