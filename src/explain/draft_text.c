@@ -2,6 +2,7 @@
 #include "base/locale.h"
 #include "explain/draft.h"
 #include <clausius/graph.h>
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -186,14 +187,31 @@ static int within_turn(const clsi_draft_column *c) {
     return !c->facts.wraps && c->facts.max - c->facts.min < turn;
 }
 
+/* Two angles. */
+static int turn_two(const clsi_draft *d) {
+    for (size_t k = 0; k < 2 && clsi_draft_coordinates(d) == 2; k++) {
+        const clsi_draft_column *c = clsi_draft_coordinate(d, k);
+        if (c->hidden || c->role != ANGLE) return 0;
+    }
+    return clsi_draft_coordinates(d) == 2;
+}
+
 /* Two things that swing, and nothing that drives them: one most likely hangs on the other. */
 static int is_double_pendulum(const clsi_draft *d) {
-    if (clsi_draft_coordinates(d) != 2 || clsi_draft_count(d, INPUT, HEAT)) return 0;
-    for (size_t k = 0; k < 2; k++) {
+    return turn_two(d) && !clsi_draft_count(d, INPUT, HEAT) &&
+           within_turn(clsi_draft_coordinate(d, 0)) && within_turn(clsi_draft_coordinate(d, 1));
+}
+
+/* x and y are one body; else every coordinate is that of a body of its own, with a mass of its own and something between it
+ * and the next. */
+static int has_bodies(const clsi_draft *d) {
+    size_t n = clsi_draft_coordinates(d);
+    for (size_t k = 0; k < n; k++) {
         const clsi_draft_column *c = clsi_draft_coordinate(d, k);
-        if (c->hidden || c->role != ANGLE || !within_turn(c)) return 0;
+        int axis = (c->variable[0] | 32) == 'y' || (c->variable[0] | 32) == 'z';
+        if (c->hidden || (k && axis && !isalpha((unsigned char)c->variable[1]))) return 0;
     }
-    return 1;
+    return n > 1;
 }
 
 static void write_parameters(const clsi_draft *d) {
@@ -203,7 +221,7 @@ static void write_parameters(const clsi_draft *d) {
     for (size_t k = 0; k < n; k++)
         clsi_text_printf(
             d->f, "parameter   m_%s = %s%s\n", clsi_draft_coordinate(d, k)->variable,
-            k && is_double_pendulum(d) ? "unknown near 0.5 in (0, inf)" : "1",
+            k && has_bodies(d) ? "unknown near 1 in (0, inf)" : "1",
             k ? "" : "   # motions alone tell forces in units of a mass: give it if you know it");
     if (is_double_pendulum(d))
         clsi_text_append(d->f, "parameter   j = unknown near 0.1 in (-1, 1)   # how much one "
@@ -253,11 +271,18 @@ static void write_pendulum(const clsi_draft *d) {
     clsi_text_printf(d->f, "\n");
 }
 
-static void write_double_pendulum(const clsi_draft *d) {
+static void write_two_angles(const clsi_draft *d) {
     const char *a = clsi_draft_coordinate(d, 0)->variable,
                *b = clsi_draft_coordinate(d, 1)->variable;
-    clsi_text_append(d->f, "# One pendulum on another. Two discs on a shaft: j = 0 and V = "
-                           "k_1*(difference)^2/2.\n");
+    if (!is_double_pendulum(d)) {
+        clsi_text_printf(d->f,
+                         "parameter   k = unknown in (0, 1e6)   # two discs on a shaft; else write "
+                         "`part V of %s, %s = unknown`\nlet V = k*(%s - %s)^2/2\n",
+                         a, b, a, b);
+        return;
+    }
+    clsi_text_append(
+        d->f, "# One pendulum on another; two discs on a shaft: j = 0, V = k*(a - b)^2/2.\n");
     for (int k = 1; k <= 2; k++)
         clsi_text_printf(
             d->f, "parameter   k_%d = unknown in (0, 1000), zero_%d = unknown near 0\n", k, k);
@@ -275,9 +300,9 @@ static void write_carrying(const clsi_draft *d) {
 static void write_energy(const clsi_draft *d) {
     size_t n = clsi_draft_coordinates(d), m = clsi_draft_count(d, TEMPERATURE, TEMPERATURE),
            seen = 0;
-    int two = is_double_pendulum(d), hangs = two || is_pendulum(d);
+    int two = turn_two(d), hangs = two || is_pendulum(d);
     if (two)
-        write_double_pendulum(d);
+        write_two_angles(d);
     else if (hangs)
         write_pendulum(d);
     for (size_t k = 0; k < n && !hangs; k++) {
@@ -291,13 +316,24 @@ static void write_energy(const clsi_draft *d) {
         clsi_text_printf(d->f, "%sm_%s*v.%s^2/2", k ? " + " : "",
                          clsi_draft_coordinate(d, k)->variable,
                          clsi_draft_coordinate(d, k)->variable);
-    if (two) write_carrying(d);
+    if (is_double_pendulum(d)) write_carrying(d);
     if (seen || hangs) clsi_text_printf(d->f, " - V");
     for (size_t k = 0; k < m; k++)
         clsi_text_printf(d->f, "%sC_%s*%s*(log(%s/300) - 1)", n || k ? " + " : "", heated(d, k),
                          heated(d, k), heated(d, k));
     if (!m) clsi_text_printf(d->f, " + 1000*T_body*(log(T_body/300) - 1)");
     clsi_text_printf(d->f, "\n");
+}
+
+/* The joint of a pendulum, the damper between two carts. */
+static void write_between(const clsi_draft *d, size_t k, const char *warm) {
+    const char *a = clsi_draft_coordinate(d, k)->variable,
+               *b = clsi_draft_coordinate(d, k + 1)->variable;
+    clsi_text_printf(d->f,
+                     "parameter   d_%zu = unknown near 0.1 in (0, inf)   # between %s and %s\n"
+                     "friction between_%zu on %s: %s <- -d_%zu*(v.%s - v.%s), %s <- -d_%zu*(v.%s - "
+                     "v.%s)\n",
+                     k + 1, a, b, k + 1, warm, a, k + 1, a, b, b, k + 1, b, a);
 }
 
 static void write_flows(const clsi_draft *d) {
@@ -310,6 +346,7 @@ static void write_flows(const clsi_draft *d) {
                                    : m   ? m - 1
                                          : 0),
                          clsi_draft_coordinate(d, k)->variable);
+    for (size_t k = 0; k + 1 < n && has_bodies(d); k++) write_between(d, k, heated(d, 0));
     for (size_t k = 0; (c = clsi_draft_nth(d, INPUT, HEAT, k)); k++) {
         if (c->role == HEAT && c == watts(d) && m == 1)
             clsi_text_printf(d->f, "heat source P_%s on %s: %s   # all of it is heat\n",

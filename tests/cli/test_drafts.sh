@@ -188,7 +188,25 @@ test_a_double_pendulum() {
     run "$CLAUSIUS" learn video.clausius video.csv --json
     expect_ok
     expect_json 'd["verdict"] == "good" and all(abs(d["found"][n]["value"] - t) < 0.02*t for n, t in dict(m_theta2=0.2315, j=0.5774, k_1=32.7, k_2=9.083).items())'
+    expect_json 'all(c["fitted"] < 1.2*c["noise"] for c in d["report"]["channels"])'
+}
+
+# Two discs on a shaft, driven, over many turns: masses that differ, and a damper between them.
+test_a_drive() {
+    awk "$NOISE"' BEGIN { print "time (s),torque (N m),phi_motor (rad),phi_load (rad)"; h = 1e-4; for (i = 0; i < 600; i++) { u = int(i/70)%2 ? -1.2 : 1.5
+        printf "%.2f,%.2f,%.5f,%.5f\n", i/100, u, x + noise(0.001), y + noise(0.001)
+        for (k = 0; k < 100; k++) { q = 40*(x - y) + 0.05*(a - b); a += h*(u - q - 0.01*a)/0.02; b += h*(q - 0.01*b)/0.05; x += h*a; y += h*b } } }' >drive.csv
+    run "$CLAUSIUS" new drive --from drive.csv
+    expect_ok
+    expect_in_file '^friction between_1 on T_body: phi_motor <-' drive.clausius
+    run "$CLAUSIUS" learn drive.clausius drive.csv --json
+    expect_ok
+    expect_json 'd["verdict"] == "good" and all(abs(d["found"][n]["value"] - t) < 0.03*t for n, t in dict(m_phi_load=2.5, b_torque=50, k=2000, d_1=2.5).items())'
     expect_json 'all(c["fitted"] < 1.5*c["noise"] for c in d["report"]["channels"])'
+    printf 't,x,y\n0,1,0\n0.1,0.9,0.1\n0.2,0.7,0.2\n0.3,0.4,0.3\n' >plane.csv # one body, one mass
+    run "$CLAUSIUS" new plane --from plane.csv
+    expect_ok
+    if grep -q 'between\|m_y = unknown' plane.clausius; then fail 'x and y became two bodies'; fi
 }
 
 # Rows kept back that the model cannot be run through are rows all the same: it is worse than the last value there.

@@ -505,8 +505,10 @@ cls_status clsi_recipe_stage(clsi_recipe *r, size_t rows, int last, cls_error *e
     size_t most = longest(r->m);
     cls_status status = open_kitchen(r, &k, error);
     if (rows > most) rows = most;
-    if (status == CLS_OK && !r->m->n_pieces) first_scales(&k);
-    if (status == CLS_OK) status = run_stage(&k, rows, ITERATIONS);
+    int first = !r->m->n_pieces;
+    if (status == CLS_OK && first) first_scales(&k);
+    if (status == CLS_OK)
+        status = first ? first_stage(&k, rows, ITERATIONS) : run_stage(&k, rows, ITERATIONS);
     if (status == CLS_OK)
         status = minimize(&k, last ? PATIENCE : ITERATIONS, last ? LAST_ENOUGH : ENOUGH);
     if (status == CLS_OK && !set_scales(&k))
