@@ -79,9 +79,22 @@ cls_status cli_draw_errors(cli_findings *f, const cli_figure *figure, size_t n,
 
 /* ---- the folder ---- */
 
+/* Those that it is in as well; what cannot be made is told of the last. */
+static int make_all(const char *path) {
+    char part[4096];
+    for (const char *end = *path ? strchr(path + 1, '/') : NULL; end; end = strchr(end + 1, '/')) {
+        size_t n = (size_t)(end - path);
+        if (n >= sizeof part) return -1;
+        memcpy(part, path, n);
+        part[n] = 0;
+        (void)mkdir(part, 0777);
+    }
+    return mkdir(path, 0777);
+}
+
 cls_status cli_make_folder(const char *path, cls_error *error) {
     struct stat facts;
-    if (mkdir(path, 0777) && errno != EEXIST)
+    if (make_all(path) && errno != EEXIST)
         return cli_fail(error, CLS_IO, "-o %s: cannot make this directory: %s", path,
                         strerror(errno));
     if (stat(path, &facts) || !S_ISDIR(facts.st_mode))

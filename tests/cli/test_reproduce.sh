@@ -271,10 +271,15 @@ test_folder_that_cannot_be() {
     expect_exit 5
     expect_stderr 'file is not a directory'
     expect_no_stdout
-    run "$CLAUSIUS" reproduce dtel-noether -o none/deeper
+    run "$CLAUSIUS" reproduce dtel-noether -o file/deeper/still
     expect_exit 5
-    expect_stderr 'none/deeper'
+    expect_stderr 'file/deeper/still'
     expect_no_stdout
+    run "$CLAUSIUS" reproduce dtel-noether -o ''
+    expect_exit 5
+    run "$CLAUSIUS" reproduce dtel-noether -o new/deeper # made with what it is in
+    expect_ok
+    expect_file new/deeper/index.html
     run "$CLAUSIUS" reproduce --all dtel-noether
     expect_exit 2
     expect_stderr 'name none'
