@@ -1,0 +1,283 @@
+/* Explicit steps that keep both laws (scheme/lawful.c): stages, and weights that keep the energy.
+ *
+ *     K_i    h y' at stage i, accounts of work and heat with it: one run of an explicit Euler step
+ *     b_i    the method's weights;  y1 = y0 + sum b_i K_i
+ *     g_i    what a unit of weight i adds to E - work - heat at y1: E'(y1).K_i - (work and heat in K_i)
+ *     g, V   mean and variance of g_i by the weights b_i
+ *     D      sum b_i (g_i - g)/V K_i, along which the energy rises by 1
+ *
+ * y1 + lambda D has the weights b_i (1 + lambda (g_i - g)/V), whose sum is 1: of all changes of weights
+ * that add lambda to the energy the smallest, each measured by its weight. lambda is found by the secant
+ * rule, beginning with minus the energy that is too much, against the energy at the start of the motion,
+ * so that nothing adds up. No weight may change by more than MOST of itself; a step that would need it is too long
+ * and is made in halves. Where nothing moves all g_i are the same and nothing can be added, nor has to.
+ *
+ * Costs the stages, a gradient of the energy, and one or two energies. Nothing is allocated. */
+#include "base/vectors.h"
+#include "expr/program.h"
+#include "simulate/host.h"
+#include <float.h>
+
+/* A weight that moves by half has lost the method's order; below 1 none becomes negative. */
+static const double MOST = 0.5;
+/* What an energy is known to, of its largest term: some units in the last place of a long sum. */
+static const double ENOUGH = 4 * DBL_EPSILON;
+enum { MOST_SECANTS = 6 };
+
+size_t clsi_lawful_size(const clsi_stepper *sp, size_t n_state) {
+    size_t stages = (size_t)sp->scheme->tableau->stages;
+    return (stages + 2) * n_state + sp->nz + 1 + cls_program_work_size(sp->ascent);
+}
+
+void clsi_lawful_carve(cls_simulator *sim, double *at) {
+    const clsi_stepper *sp = sim->stepper;
+    clsi_lawful *l = &sim->lawful;
+    l->change = at;
+    l->along = l->change + sim->n_state;
+    l->stage = l->along + sim->n_state;
+    l->slope = l->stage + (size_t)sp->scheme->tableau->stages * sim->n_state;
+    l->work = l->slope + sp->nz + 1;
+    cls_program_prepare(sp->ascent, l->work);
+}
+
+/* ---- loops ---- */
+
+typedef struct terms {
+    int n;
+    const double *of[CLSI_MOST_STAGES];
+    double weight[CLSI_MOST_STAGES];
+} terms;
+
+/* The stages whose weight is not zero. */
+static terms terms_of(const cls_simulator *sim, int n, const double *weight) {
+    terms t = {0};
+    for (int i = 0; i < n; i++) {
+        if (weight[i] == 0) continue;
+        t.of[t.n] = sim->lawful.stage + (size_t)i * sim->n_state;
+        t.weight[t.n++] = weight[i];
+    }
+    return t;
+}
+
+INLINE double sum_of(int n, const terms *t, size_t i) {
+    double sum = t->weight[0] * t->of[0][i];
+    UNROLL
+    for (int k = 1; k < n; k++) sum += t->weight[k] * t->of[k][i];
+    return sum;
+}
+
+INLINE void add_few(int m, size_t n, const double *from, const terms *t, double *to) {
+    terms own = *t;
+    _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) to[i] = from[i] + sum_of(m, &own, i);
+}
+
+/* to = from + sum weight_k of_k; `to` is none of the others. */
+CLONES
+static void add_terms(size_t n, const double *from, const terms *t, double *to) {
+    switch (t->n) {
+        case 0: memcpy(to, from, n * sizeof *to); break;
+        case 1: add_few(1, n, from, t, to); break;
+        case 2: add_few(2, n, from, t, to); break;
+        case 3: add_few(3, n, from, t, to); break;
+        case 4: add_few(4, n, from, t, to); break;
+        case 5: add_few(5, n, from, t, to); break;
+        case 6: add_few(6, n, from, t, to); break;
+        default:
+            add_few(6, n, from, t, to);
+            for (int k = 6; k < t->n; k++)
+                for (size_t i = 0; i < n; i++) to[i] += t->weight[k] * t->of[k][i];
+    }
+}
+
+/* state = from + change + lambda along, sums that keep what rounding takes (step_add); whether all are
+ * finite. */
+CLONES
+static int add_change(size_t n, const double *from, const double *change, double lambda,
+                      const double *along, double *state) {
+    int wrong = 0;
+    _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) {
+        double d = (change[i] + lambda * along[i]) + from[n + i], sum = from[i] + d,
+               taken = sum - from[i];
+        state[n + i] = (from[i] - (sum - taken)) + (d - taken);
+        state[i] = sum;
+        wrong |= !(fabs(sum) <= DBL_MAX);
+    }
+    return !wrong;
+}
+
+enum { PARTS = 8 }; /* of a sum, so that it is one of vectors; the order is the same on all machines */
+
+CLONES
+static double product(size_t n, const double *a, const double *b) {
+    double part[PARTS] = {0}, sum = 0;
+    size_t i = 0;
+    for (; i + PARTS <= n; i += PARTS)
+        for (size_t k = 0; k < PARTS; k++) part[k] += a[i + k] * b[i + k];
+    for (; i < n; i++) part[i % PARTS] += a[i] * b[i];
+    for (size_t k = 0; k < PARTS; k++) sum += part[k];
+    return sum;
+}
+
+/* ---- stages ---- */
+
+static int in_domain(const clsi_stepper *sp, const double *z) {
+    for (size_t k = 0; k < sp->n_guarded; k++) {
+        double x = z[sp->guarded[k]];
+        if (!(x > sp->domain[2 * k] && x < sp->domain[2 * k + 1])) return 0;
+    }
+    return 1;
+}
+
+/* All K_i of a step of h from time t and the state `from`. */
+static clsi_trouble run_stages(cls_simulator *sim, const double *from, double t, double h) {
+    const clsi_stepper *sp = sim->stepper;
+    const clsi_tableau *method = sp->scheme->tableau;
+    size_t nz = sp->nz, nu = sp->nu;
+    double *in = clsi_program_inputs(sp->next, sim->newton.work_next), *u = in + nz + 4 + sp->n_owed;
+    const double *begin = sim->newton.in + nz + 4 + sp->n_owed, *end = begin + nu;
+    clsi_set_inputs(sim, t, h);
+    for (int i = 0; i < method->stages; i++) {
+        double c = method->c[i];
+        terms before = terms_of(sim, i, method->a + i * method->stages);
+        add_terms(nz, from, &before, in);
+        if (!in_domain(sp, in)) return CLSI_DOMAIN;
+        in[nz] = 0; /* what came in so far says nothing of what comes */
+        in[nz + 1] = t + c * h;
+        in[nz + 2] = h;
+        in[nz + 3] = 0;
+        for (size_t k = 0; k < nu; k++) u[k] = u[nu + k] = (1 - c) * begin[k] + c * end[k];
+        cls_program_run(sp->next, sim->newton.work_next, in,
+                        sim->lawful.stage + (size_t)i * sim->n_state);
+    }
+    return CLSI_FINE;
+}
+
+/* ---- weights ---- */
+
+/* The energy that is too much, of the start of the motion. */
+static double excess(const cls_simulator *sim, double energy) {
+    return energy - sim->monitor_start[CLSI_MONITOR_ENERGY];
+}
+
+/* y1 + lambda D becomes the state. */
+static clsi_trouble place(cls_simulator *sim, const double *from, double lambda) {
+    const clsi_lawful *l = &sim->lawful;
+    if (!add_change(sim->n_state, from, l->change, lambda, l->along, sim->state))
+        return CLSI_NONFINITE;
+    clsi_system_normalise(sim->stepper->s, sim->state);
+    return in_domain(sim->stepper, sim->state) ? CLSI_FINE : CLSI_DOMAIN;
+}
+
+/* D from the slopes of the energy at the state; the largest |lambda| that it may be taken with. */
+static double find_direction(cls_simulator *sim) {
+    const clsi_stepper *sp = sim->stepper;
+    const clsi_tableau *method = sp->scheme->tableau;
+    clsi_lawful *l = &sim->lawful;
+    double g[CLSI_MOST_STAGES], weight[CLSI_MOST_STAGES], mean = 0, variance = 0, largest = 0;
+    for (int i = 0; i < method->stages; i++) {
+        const double *K = l->stage + (size_t)i * sim->n_state;
+        if (method->b[i] == 0) continue;
+        double received = 0;
+        for (size_t k = 0; k < sim->n_accounts; k++)
+            if (clsi_account_at(sp->s, k) != CLSI_OUTSIDE) received += K[sp->nz + k];
+        g[i] = product(sp->nz, l->slope + 1, K) - received;
+        mean += method->b[i] * g[i];
+    }
+    for (int i = 0; i < method->stages; i++)
+        if (method->b[i] != 0) variance += method->b[i] * (g[i] - mean) * (g[i] - mean);
+    if (!(variance >= DBL_MIN && variance <= DBL_MAX)) return 0;
+    for (int i = 0; i < method->stages; i++) {
+        double part = method->b[i] == 0 ? 0 : (g[i] - mean) / variance;
+        weight[i] = method->b[i] * part;
+        largest = fmax(largest, fabs(part));
+    }
+    terms all = terms_of(sim, method->stages, weight);
+    memset(l->along, 0, sim->n_state * sizeof *l->along);
+    memcpy(sim->next_out, l->along, sim->n_state * sizeof *l->along);
+    add_terms(sim->n_state, sim->next_out, &all, l->along);
+    return MOST / largest;
+}
+
+/* The state with the energy of the start, measured; from y1, whose energy is `over` too much. */
+static clsi_trouble keep_energy(cls_simulator *sim, const double *from, double over, double ahead) {
+    double enough = ENOUGH * sim->energy_scale, lambda = 0, slope = 1, most = 0;
+    if (!(fabs(over) <= enough)) most = find_direction(sim);
+    if (most == 0 || !(fabs(over) <= most)) { /* D is of no use */
+        clsi_simulator_measure(sim, ahead);
+        return clsi_simulator_slips(sim, fabs(over)) ? CLSI_LOST : CLSI_FINE;
+    }
+    for (int k = 0; k < MOST_SECANTS; k++) {
+        double next = lambda - over / slope, before = over;
+        if (!(fabs(next) <= most)) break;
+        clsi_trouble trouble = place(sim, from, next);
+        if (trouble != CLSI_FINE) return trouble;
+        clsi_simulator_measure(sim, ahead);
+        over = excess(sim, sim->monitor_out[CLSI_MONITOR_ENERGY]);
+        if (fabs(over) <= enough) break;
+        slope = (over - before) / (next - lambda);
+        lambda = next;
+        if (!(slope > 0) || !(fabs(over) < fabs(before))) break; /* what rounding leaves, or nonsense */
+    }
+    return clsi_simulator_slips(sim, fabs(over)) ? CLSI_LOST : CLSI_FINE;
+}
+
+/* ---- steps ---- */
+
+/* One step of h from time t; the state is anything where it fails. */
+static clsi_trouble attempt(cls_simulator *sim, const double *from, double t, double h) {
+    const clsi_stepper *sp = sim->stepper;
+    const clsi_tableau *method = sp->scheme->tableau;
+    clsi_lawful *l = &sim->lawful;
+    double ahead = t + h - cls_simulator_time(sim);
+    clsi_trouble trouble = run_stages(sim, from, t, h);
+    if (trouble != CLSI_FINE) return trouble;
+    terms all = terms_of(sim, method->stages, method->b);
+    memset(l->along, 0, sim->n_state * sizeof *l->along);
+    add_terms(sim->n_state, l->along, &all, l->change);
+    trouble = place(sim, from, 0);
+    if (trouble != CLSI_FINE) return trouble;
+    sim->ahead = ahead;
+    clsi_run_here(sim, sp->ascent, l->work, l->slope);
+    sim->ahead = 0;
+    double over = excess(sim, l->slope[0]);
+    if (!isfinite(over)) return CLSI_NONFINITE;
+    trouble = keep_energy(sim, from, over, ahead);
+    if (trouble != CLSI_FINE) return trouble;
+    if (!isfinite(sim->monitor_out[CLSI_MONITOR_ENTROPY])) return CLSI_NONFINITE;
+    if (clsi_simulator_falls_below(sim, sim->highest)) return CLSI_FALLING;
+    return clsi_simulator_balance(sim);
+}
+
+/* The same, in halves as often as it must be and may be; the state stays where it fails. */
+static clsi_trouble halved(cls_simulator *sim, double t, double h, int depth) {
+    double *from = sim->saved + (size_t)depth * sim->n_kept;
+    memcpy(from, sim->state, sim->n_kept * sizeof *from);
+    clsi_trouble trouble = attempt(sim, from, t, h);
+    if (trouble == CLSI_FINE) {
+        sim->highest = fmax(sim->highest, sim->monitor_out[CLSI_MONITOR_ENTROPY]);
+        return CLSI_FINE;
+    }
+    memcpy(sim->state, from, sim->n_kept * sizeof *from);
+    if (depth >= sim->stepper->options.max_halvings) return trouble;
+    if (depth == 0) sim->info.retried_steps++;
+    if (depth + 1 > sim->info.deepest_halving) sim->info.deepest_halving = depth + 1;
+    trouble = halved(sim, t, h / 2, depth + 1);
+    if (trouble == CLSI_FINE) trouble = halved(sim, t + h / 2, h / 2, depth + 1);
+    if (trouble != CLSI_FINE) memcpy(sim->state, from, sim->n_kept * sizeof *from);
+    return trouble;
+}
+
+clsi_trouble clsi_lawful_step(cls_simulator *sim) {
+    double entropy = sim->monitor_out[CLSI_MONITOR_ENTROPY], highest = sim->highest;
+    double *saved = sim->saved + (size_t)(sim->stepper->options.max_halvings + 2) * sim->n_kept;
+    memcpy(saved, sim->state, sim->n_kept * sizeof *saved);
+    clsi_trouble trouble = halved(sim, cls_simulator_time(sim), sim->h, 0);
+    sim->defect = 0; /* the next step finds what is missing by itself */
+    if (trouble != CLSI_FINE) {
+        memcpy(sim->state, saved, sim->n_kept * sizeof *saved);
+        sim->monitor_out[CLSI_MONITOR_ENTROPY] = entropy;
+        sim->highest = highest;
+    }
+    sim->step_entropy = sim->monitor_out[CLSI_MONITOR_ENTROPY] - entropy;
+    return trouble;
+}
