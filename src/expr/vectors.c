@@ -143,7 +143,10 @@ INLINE void deliver(const clsi_plan *plan, const clsi_tile *tile, int64_t first,
         double *to = d->output == CLSI_IN_REGISTERS
                          ? work + plan->ops[tile->op].result + i
                          : out + ((int64_t)d->output + (i - (int64_t)d->element) * stride);
-        for (; i < stop; i++, to += stride) *to = r[i - first];
+        if (stride == 1)
+            memcpy(to, r + (i - first), (size_t)(stop - i) * sizeof *to);
+        else
+            for (; i < stop; i++, to += stride) *to = r[i - first];
     }
 }
 

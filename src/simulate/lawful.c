@@ -1,10 +1,10 @@
 /* Explicit steps that keep both laws (scheme/lawful.c): stages, and weights that keep the energy.
  *
- *     K_i    h y' at stage i, accounts of work and heat with it: one run of an explicit Euler step
- *     b_i    the method's weights;  y1 = y0 + sum b_i K_i
- *     g_i    what a unit of weight i adds to E - work - heat at y1: E'(y1).K_i - (work and heat in K_i)
+ *     k_i    y' at stage i, accounts of work and heat with it: the explicit Euler step with h = 1
+ *     b_i    the method's weights;  y1 = y0 + h sum b_i k_i
+ *     g_i    what a unit of weight i adds to E - work - heat at y1: h E'(y1).k_i - h (work and heat in k_i)
  *     g, V   mean and variance of g_i by the weights b_i
- *     D      sum b_i (g_i - g)/V K_i, along which the energy rises by 1
+ *     D      h sum b_i (g_i - g)/V k_i, along which the energy rises by 1
  *
  * y1 + lambda D has the weights b_i (1 + lambda (g_i - g)/V), whose sum is 1: of all changes of weights
  * that add lambda to the energy the smallest, each measured by its weight. lambda is found by the secant
@@ -48,13 +48,13 @@ typedef struct terms {
     double weight[CLSI_MOST_STAGES];
 } terms;
 
-/* The stages whose weight is not zero. */
-static terms terms_of(const cls_simulator *sim, int n, const double *weight) {
+/* The stages whose weight is not zero; h times their weights. */
+static terms terms_of(const cls_simulator *sim, int n, double h, const double *weight) {
     terms t = {0};
     for (int i = 0; i < n; i++) {
         if (weight[i] == 0) continue;
         t.of[t.n] = sim->lawful.stage + (size_t)i * sim->n_state;
-        t.weight[t.n++] = weight[i];
+        t.weight[t.n++] = h * weight[i];
     }
     return t;
 }
@@ -128,7 +128,7 @@ static int in_domain(const clsi_stepper *sp, const double *z) {
     return 1;
 }
 
-/* All K_i of a step of h from time t and the state `from`. */
+/* All k_i of a step of h from time t and the state `from`. */
 static clsi_trouble run_stages(cls_simulator *sim, const double *from, double t, double h) {
     const clsi_stepper *sp = sim->stepper;
     const clsi_tableau *method = sp->scheme->tableau;
@@ -138,13 +138,12 @@ static clsi_trouble run_stages(cls_simulator *sim, const double *from, double t,
     clsi_set_inputs(sim, t, h);
     for (int i = 0; i < method->stages; i++) {
         double c = method->c[i];
-        terms before = terms_of(sim, i, method->a + i * method->stages);
+        terms before = terms_of(sim, i, h, method->a + i * method->stages);
         add_terms(nz, from, &before, in);
         if (!in_domain(sp, in)) return CLSI_DOMAIN;
         in[nz] = 0; /* what came in so far says nothing of what comes */
         in[nz + 1] = t + c * h;
-        in[nz + 2] = h;
-        in[nz + 3] = 0;
+        in[nz + 2] = in[nz + 3] = 0; /* of no use */
         for (size_t k = 0; k < nu; k++) u[k] = u[nu + k] = (1 - c) * begin[k] + c * end[k];
         cls_program_run(sp->next, sim->newton.work_next, in,
                         sim->lawful.stage + (size_t)i * sim->n_state);
@@ -169,18 +168,18 @@ static clsi_trouble place(cls_simulator *sim, const double *from, double lambda)
 }
 
 /* D from the slopes of the energy at the state; the largest |lambda| that it may be taken with. */
-static double find_direction(cls_simulator *sim) {
+static double find_direction(cls_simulator *sim, double h) {
     const clsi_stepper *sp = sim->stepper;
     const clsi_tableau *method = sp->scheme->tableau;
     clsi_lawful *l = &sim->lawful;
     double g[CLSI_MOST_STAGES], weight[CLSI_MOST_STAGES], mean = 0, variance = 0, largest = 0;
     for (int i = 0; i < method->stages; i++) {
-        const double *K = l->stage + (size_t)i * sim->n_state;
+        const double *rate = l->stage + (size_t)i * sim->n_state;
         if (method->b[i] == 0) continue;
         double received = 0;
         for (size_t k = 0; k < sim->n_accounts; k++)
-            if (clsi_account_at(sp->s, k) != CLSI_OUTSIDE) received += K[sp->nz + k];
-        g[i] = product(sp->nz, l->slope + 1, K) - received;
+            if (clsi_account_at(sp->s, k) != CLSI_OUTSIDE) received += rate[sp->nz + k];
+        g[i] = h * (product(sp->nz, l->slope + 1, rate) - received);
         mean += method->b[i] * g[i];
     }
     for (int i = 0; i < method->stages; i++)
@@ -191,7 +190,7 @@ static double find_direction(cls_simulator *sim) {
         weight[i] = method->b[i] * part;
         largest = fmax(largest, fabs(part));
     }
-    terms all = terms_of(sim, method->stages, weight);
+    terms all = terms_of(sim, method->stages, h, weight);
     memset(l->along, 0, sim->n_state * sizeof *l->along);
     memcpy(sim->next_out, l->along, sim->n_state * sizeof *l->along);
     add_terms(sim->n_state, sim->next_out, &all, l->along);
@@ -199,9 +198,10 @@ static double find_direction(cls_simulator *sim) {
 }
 
 /* The state with the energy of the start, measured; from y1, whose energy is `over` too much. */
-static clsi_trouble keep_energy(cls_simulator *sim, const double *from, double over, double ahead) {
+static clsi_trouble keep_energy(cls_simulator *sim, const double *from, double h, double over,
+                                double ahead) {
     double enough = ENOUGH * sim->energy_scale, lambda = 0, slope = 1, most = 0;
-    if (!(fabs(over) <= enough)) most = find_direction(sim);
+    if (!(fabs(over) <= enough)) most = find_direction(sim, h);
     if (most == 0 || !(fabs(over) <= most)) { /* D is of no use */
         clsi_simulator_measure(sim, ahead);
         return clsi_simulator_slips(sim, fabs(over)) ? CLSI_LOST : CLSI_FINE;
@@ -231,7 +231,7 @@ static clsi_trouble attempt(cls_simulator *sim, const double *from, double t, do
     double ahead = t + h - cls_simulator_time(sim);
     clsi_trouble trouble = run_stages(sim, from, t, h);
     if (trouble != CLSI_FINE) return trouble;
-    terms all = terms_of(sim, method->stages, method->b);
+    terms all = terms_of(sim, method->stages, h, method->b);
     memset(l->along, 0, sim->n_state * sizeof *l->along);
     add_terms(sim->n_state, l->along, &all, l->change);
     trouble = place(sim, from, 0);
@@ -241,7 +241,7 @@ static clsi_trouble attempt(cls_simulator *sim, const double *from, double t, do
     sim->ahead = 0;
     double over = excess(sim, l->slope[0]);
     if (!isfinite(over)) return CLSI_NONFINITE;
-    trouble = keep_energy(sim, from, over, ahead);
+    trouble = keep_energy(sim, from, h, over, ahead);
     if (trouble != CLSI_FINE) return trouble;
     if (!isfinite(sim->monitor_out[CLSI_MONITOR_ENTROPY])) return CLSI_NONFINITE;
     if (clsi_simulator_falls_below(sim, sim->highest)) return CLSI_FALLING;

@@ -26,7 +26,7 @@ typedef struct clsi_adaptive {
 
 /* Of explicit steps whose weights keep the energy (lawful.c). */
 typedef struct clsi_lawful {
-    double *stage;         /* (stages, n_state) h y' and what the accounts gain */
+    double *stage;         /* (stages, n_state) y' and the rates of the accounts */
     double *change;        /* (n_state) their sum by the method's weights */
     double *along;         /* (n_state) the direction in which the energy is mended */
     double *slope, *work;  /* (1 + nz) of stepper->ascent */

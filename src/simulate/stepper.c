@@ -24,7 +24,9 @@ static cls_status compile(compiler *c, size_t n_inputs, size_t n_first, size_t n
                           cls_program **out) {
     /* learned ones are set for many runs, those that may change are read like any input */
     clsi_parameters free = {c->sp->first_free, c->settable ? 0 : c->sp->n_free};
-    cls_status status = clsi_program_create_open(c->st->g, free, c->sp->n_base, n_inputs, c->inputs,
+    /* without unknowns nothing is run twice, and what is asked for goes where it is asked for */
+    size_t early = c->sp->n_unknowns ? c->sp->n_base : 0;
+    cls_status status = clsi_program_create_open(c->st->g, free, early, n_inputs, c->inputs,
                                                  n_first, n_outputs, c->outputs, out, c->error);
     if (status == CLS_OK) c->sp->work_size += cls_program_work_size(*out);
     return status;
@@ -135,6 +137,11 @@ static cls_status compile_next(compiler *c) {
     memcpy(c->outputs, c->sp->books ? c->st->change : c->st->next, n * sizeof(cls_node));
     for (size_t k = 0; k < clsi_account_count(s); k++)
         c->outputs[n++] = c->st->gain[clsi_account_at(s, k)];
+    if (c->sp->scheme->tableau) { /* the rates themselves */
+        cls_node one = cls_constant(s->g, 1);
+        cls_status status = cls_substitute(s->g, n, c->outputs, 1, &c->st->h, &one, c->outputs);
+        if (status != CLS_OK) return clsi_graph_failed(s->g, c->error);
+    }
     return compile_with_values(c, n);
 }
 
