@@ -9,8 +9,8 @@
  * y1 + lambda D has the weights b_i (1 + lambda (g_i - g)/V), whose sum is 1: of all changes of weights
  * that add lambda to the energy the smallest, each measured by its weight. lambda is found by the secant
  * rule, beginning with minus the energy that is too much, against the energy at the start of the motion,
- * so that nothing adds up. No weight may change by more than MOST of itself; a step that would need it is too long
- * and is made in halves. Where nothing moves all g_i are the same and nothing can be added, nor has to.
+ * so that nothing adds up. No weight may change by more than MOST of itself; a step that would need more is too
+ * long and is made in halves. Where nothing moves all g_i are the same and nothing can be added, nor has to.
  *
  * Costs the stages, a gradient of the energy, and one or two energies. Nothing is allocated. */
 #include "base/vectors.h"
@@ -20,8 +20,11 @@
 
 /* A weight that moves by half has lost the method's order; below 1 none becomes negative. */
 static const double MOST = 0.5;
-/* What an energy is known to, of its largest term: some units in the last place of a long sum. */
+/* What an energy is known to, of its largest term: some units in the last place of a long sum. (And what rounding
+ * of the state does to it.) */
 static const double ENOUGH = 4 * DBL_EPSILON;
+/* What a step may be off by (CLSI_SLIP in step.inc). */
+static const double SLIP = 1e-13;
 enum { MOST_SECANTS = 6 };
 
 size_t clsi_lawful_size(const clsi_stepper *sp, size_t n_state) {
@@ -197,18 +200,36 @@ static double find_direction(cls_simulator *sim, double h) {
     return MOST / largest;
 }
 
-/* The state with the energy of the start, measured; from y1, whose energy is `over` too much. */
-static clsi_trouble keep_energy(cls_simulator *sim, const double *from, double h, double over,
-                                double ahead) {
-    double enough = ENOUGH * sim->energy_scale, lambda = 0, slope = 1, most = 0;
-    if (!(fabs(over) <= enough)) most = find_direction(sim, h);
-    if (most == 0 || !(fabs(over) <= most)) { /* D is of no use */
-        clsi_simulator_measure(sim, ahead);
-        return clsi_simulator_slips(sim, fabs(over)) ? CLSI_LOST : CLSI_FINE;
-    }
-    for (int k = 0; k < MOST_SECANTS; k++) {
-        double next = lambda - over / slope, before = over;
-        if (!(fabs(next) <= most)) break;
+/* What part of MOST weights may be moved by: all of it for what a step may not be off by, and for less by its
+ * square. Next to rest, and where the slopes are nearly the same, rounding of a large energy is no reason
+ * to disturb a small motion; the next steps mend it. */
+static double worth(const cls_simulator *sim, double over) {
+    double part = over / (SLIP * sim->energy_scale);
+    return part * part;
+}
+
+static double known_to(const cls_simulator *sim) {
+    return ENOUGH * fmax(sim->energy_scale, sim->scale[CLSI_SCALE_ENERGY]) +
+           DBL_EPSILON * sim->scale[CLSI_SCALE_ENERGY_SLOPES];
+}
+
+/* A step is good that leaves no more to mend than it found; the state is looked at only for doubt. */
+static clsi_trouble is_mended(cls_simulator *sim, double found, double over) {
+    if (fabs(over) <= fabs(found) + known_to(sim)) return CLSI_FINE;
+    clsi_simulator_look(sim);
+    return fabs(over) <= fabs(found) + known_to(sim) ? CLSI_FINE : CLSI_LOST;
+}
+
+/* The state with the energy of the start, measured; from y1, whose energy is `over` too much; that of the
+ * state before was `found` too much. */
+static clsi_trouble keep_energy(cls_simulator *sim, const double *from, double h, double found,
+                                double over, double ahead) {
+    double enough = known_to(sim), lambda = 0, slope = 1, most = 0;
+    if (!(fabs(over) <= enough)) most = find_direction(sim, h) * fmin(1, worth(sim, over));
+    if (most == 0) clsi_simulator_measure(sim, ahead); /* D is of no use, or nothing is to do */
+    for (int k = 0; k < MOST_SECANTS && most > 0; k++) {
+        double next = fmax(fmin(lambda - over / slope, most), -most), before = over;
+        if (k && next == lambda) break; /* no more is allowed */
         clsi_trouble trouble = place(sim, from, next);
         if (trouble != CLSI_FINE) return trouble;
         clsi_simulator_measure(sim, ahead);
@@ -218,7 +239,7 @@ static clsi_trouble keep_energy(cls_simulator *sim, const double *from, double h
         lambda = next;
         if (!(slope > 0) || !(fabs(over) < fabs(before))) break; /* what rounding leaves, or nonsense */
     }
-    return clsi_simulator_slips(sim, fabs(over)) ? CLSI_LOST : CLSI_FINE;
+    return is_mended(sim, found, over);
 }
 
 /* ---- steps ---- */
@@ -228,7 +249,8 @@ static clsi_trouble attempt(cls_simulator *sim, const double *from, double t, do
     const clsi_stepper *sp = sim->stepper;
     const clsi_tableau *method = sp->scheme->tableau;
     clsi_lawful *l = &sim->lawful;
-    double ahead = t + h - cls_simulator_time(sim);
+    double ahead = t + h - cls_simulator_time(sim),
+           found = excess(sim, sim->monitor_out[CLSI_MONITOR_ENERGY]);
     clsi_trouble trouble = run_stages(sim, from, t, h);
     if (trouble != CLSI_FINE) return trouble;
     terms all = terms_of(sim, method->stages, h, method->b);
@@ -241,43 +263,61 @@ static clsi_trouble attempt(cls_simulator *sim, const double *from, double t, do
     sim->ahead = 0;
     double over = excess(sim, l->slope[0]);
     if (!isfinite(over)) return CLSI_NONFINITE;
-    trouble = keep_energy(sim, from, h, over, ahead);
+    trouble = keep_energy(sim, from, h, found, over, ahead);
     if (trouble != CLSI_FINE) return trouble;
     if (!isfinite(sim->monitor_out[CLSI_MONITOR_ENTROPY])) return CLSI_NONFINITE;
     if (clsi_simulator_falls_below(sim, sim->highest)) return CLSI_FALLING;
     return clsi_simulator_balance(sim);
 }
 
+/* What is known of the state that a step begins at, and of those before: a step that is made again was
+ * nowhere. */
+typedef struct known {
+    double monitor[CLSI_MONITOR_INVARIANTS], scale[CLSI_SCALES], energy_scale, largest_size, highest;
+} known;
+
+static known remember(const cls_simulator *sim) {
+    known k = {.energy_scale = sim->energy_scale,
+               .largest_size = sim->largest_size,
+               .highest = sim->highest};
+    memcpy(k.monitor, sim->monitor_out, sizeof k.monitor);
+    memcpy(k.scale, sim->scale, sizeof k.scale);
+    return k;
+}
+
+static void go_back(cls_simulator *sim, const double *from, const known *k) {
+    memcpy(sim->state, from, sim->n_kept * sizeof *from);
+    memcpy(sim->monitor_out, k->monitor, sizeof k->monitor);
+    memcpy(sim->scale, k->scale, sizeof k->scale);
+    sim->energy_scale = k->energy_scale;
+    sim->largest_size = k->largest_size;
+    sim->highest = k->highest;
+}
+
 /* The same, in halves as often as it must be and may be; the state stays where it fails. */
 static clsi_trouble halved(cls_simulator *sim, double t, double h, int depth) {
     double *from = sim->saved + (size_t)depth * sim->n_kept;
+    known before = remember(sim);
     memcpy(from, sim->state, sim->n_kept * sizeof *from);
     clsi_trouble trouble = attempt(sim, from, t, h);
     if (trouble == CLSI_FINE) {
         sim->highest = fmax(sim->highest, sim->monitor_out[CLSI_MONITOR_ENTROPY]);
         return CLSI_FINE;
     }
-    memcpy(sim->state, from, sim->n_kept * sizeof *from);
+    go_back(sim, from, &before);
     if (depth >= sim->stepper->options.max_halvings) return trouble;
     if (depth == 0) sim->info.retried_steps++;
     if (depth + 1 > sim->info.deepest_halving) sim->info.deepest_halving = depth + 1;
     trouble = halved(sim, t, h / 2, depth + 1);
     if (trouble == CLSI_FINE) trouble = halved(sim, t + h / 2, h / 2, depth + 1);
-    if (trouble != CLSI_FINE) memcpy(sim->state, from, sim->n_kept * sizeof *from);
+    if (trouble != CLSI_FINE) go_back(sim, from, &before);
     return trouble;
 }
 
 clsi_trouble clsi_lawful_step(cls_simulator *sim) {
-    double entropy = sim->monitor_out[CLSI_MONITOR_ENTROPY], highest = sim->highest;
-    double *saved = sim->saved + (size_t)(sim->stepper->options.max_halvings + 2) * sim->n_kept;
-    memcpy(saved, sim->state, sim->n_kept * sizeof *saved);
+    double entropy = sim->monitor_out[CLSI_MONITOR_ENTROPY];
     clsi_trouble trouble = halved(sim, cls_simulator_time(sim), sim->h, 0);
     sim->defect = 0; /* the next step finds what is missing by itself */
-    if (trouble != CLSI_FINE) {
-        memcpy(sim->state, saved, sim->n_kept * sizeof *saved);
-        sim->monitor_out[CLSI_MONITOR_ENTROPY] = entropy;
-        sim->highest = highest;
-    }
     sim->step_entropy = sim->monitor_out[CLSI_MONITOR_ENTROPY] - entropy;
     return trouble;
 }

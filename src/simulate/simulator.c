@@ -263,8 +263,8 @@ int clsi_simulator_falls_below(cls_simulator *sim, double highest) {
     return watch_falls_below(sim, highest);
 }
 
-int clsi_simulator_slips(cls_simulator *sim, double off) {
-    return step_slips(sim, off);
+void clsi_simulator_look(cls_simulator *sim) {
+    step_look(sim);
 }
 
 int clsi_simulator_falls_unsolved(cls_simulator *sim) {

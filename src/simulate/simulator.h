@@ -112,8 +112,8 @@ void clsi_simulator_measure(cls_simulator *sim, double ahead);
 int clsi_simulator_set_step(cls_simulator *sim, double h);
 /* Whether the entropy lies below `highest` by more than rounding explains (docs/laws.md, 2). */
 int clsi_simulator_falls_below(cls_simulator *sim, double highest);
-/* Whether a step that is off by so much energy is not solved to round-off. */
-int clsi_simulator_slips(cls_simulator *sim, double off);
+/* What round-off is measured by here goes into the largest so far. */
+void clsi_simulator_look(cls_simulator *sim);
 /* The entropy is below its highest by more than the judge allows, and by no more than what a step is
  * solved to: not what the formulas say. */
 int clsi_simulator_falls_unsolved(cls_simulator *sim);
