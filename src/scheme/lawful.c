@@ -20,18 +20,20 @@
 #include "scheme/scheme.h"
 
 static cls_status applies(const char *name, const cls_system *s, cls_error *error) {
-    static const char *const states[] = {[CLSI_FORM_VELOCITY] = "velocities",
-                                         [CLSI_FORM_THERMAL] = "velocities and temperatures"};
+    static const char *const states[] = {
+        [CLSI_FORM_VELOCITY] = "velocities", [CLSI_FORM_THERMAL] = "velocities and temperatures"};
     if (s->has_entropy)
-        return clsi_fail(error, CLS_USAGE,
-                         "the entropy of '%s' is a formula of its state, and %s keeps the second law of "
-                         "entropies that are states; take discrete-gradient, eem or rk4",
-                         s->name, name);
+        return clsi_fail(
+            error, CLS_USAGE,
+            "the entropy of '%s' is a formula of its state, and %s keeps the second law of "
+            "entropies that are states; take discrete-gradient, eem or rk4",
+            s->name, name);
     if (s->form->kind != CLSI_FORM_PHASE)
-        return clsi_fail(error, CLS_USAGE,
-                         "%s makes steps of momenta and entropies without solving equations, and the "
-                         "state of '%s' has %s; take discrete-gradient-4 or discrete-gradient-adaptive",
-                         name, s->name, states[s->form->kind]);
+        return clsi_fail(
+            error, CLS_USAGE,
+            "%s makes steps of momenta and entropies without solving equations, and the "
+            "state of '%s' has %s; take discrete-gradient-4 or discrete-gradient-adaptive",
+            name, s->name, states[s->form->kind]);
     return CLS_OK;
 }
 
@@ -63,21 +65,12 @@ static const double a8[11][11] = {
      (63 + 13 * R) / 128},
     {1.0 / 14, 0, 0, 0, 1.0 / 9, (-733 - 147 * R) / 2205, (515 + 111 * R) / 504,
      (-51 - 11 * R) / 56, (132 + 28 * R) / 245},
-    {0, 0, 0, 0, (-42 + 7 * R) / 18, (-18 + 28 * R) / 45, (-273 - 53 * R) / 72,
-     (301 + 53 * R) / 72, (28 - 28 * R) / 45, (49 - 7 * R) / 18}};
-static const double b8[11] = {1.0 / 20,   0,         0,          0, 0, 0, 0,
-                              49.0 / 180, 16.0 / 45, 49.0 / 180, 1.0 / 20};
-static const double c8[11] = {0,
-                              0.5,
-                              0.5,
-                              (7 + R) / 14,
-                              (7 + R) / 14,
-                              0.5,
-                              (7 - R) / 14,
-                              (7 - R) / 14,
-                              0.5,
-                              (7 + R) / 14,
-                              1};
+    {0, 0, 0, 0, (-42 + 7 * R) / 18, (-18 + 28 * R) / 45, (-273 - 53 * R) / 72, (301 + 53 * R) / 72,
+     (28 - 28 * R) / 45, (49 - 7 * R) / 18}};
+static const double b8[11] = {1.0 / 20, 0,          0,         0,          0,       0,
+                              0,        49.0 / 180, 16.0 / 45, 49.0 / 180, 1.0 / 20};
+static const double c8[11] = {
+    0, 0.5, 0.5, (7 + R) / 14, (7 + R) / 14, 0.5, (7 - R) / 14, (7 - R) / 14, 0.5, (7 + R) / 14, 1};
 static const clsi_tableau cooper_verner = {11, a8[0], b8, c8};
 
 const clsi_scheme clsi_scheme_lawful_rk4 = {

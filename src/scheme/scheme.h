@@ -87,9 +87,9 @@ typedef struct clsi_scheme {
     const double *estimate;
     const clsi_tableau *tableau; /* steps are made of several of what is built, or NULL */
     int carries;                 /* uses `defect`, or keeps the energy by itself */
-    int varies;  /* for energies that contain t, too */
-    int noise;   /* of systems with thermal noise; the frictions that it belongs to are left out */
-    int drift;   /* of no motion: rates and what else has no noise */
+    int varies;                  /* for energies that contain t, too */
+    int noise; /* of systems with thermal noise; the frictions that it belongs to are left out */
+    int drift; /* of no motion: rates and what else has no noise */
 } clsi_scheme;
 
 const clsi_scheme *clsi_scheme_find(const char *name);

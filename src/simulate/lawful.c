@@ -78,17 +78,17 @@ INLINE void add_few(int m, size_t n, const double *from, const terms *t, double 
 CLONES
 static void add_terms(size_t n, const double *from, const terms *t, double *to) {
     switch (t->n) {
-        case 0: memcpy(to, from, n * sizeof *to); break;
-        case 1: add_few(1, n, from, t, to); break;
-        case 2: add_few(2, n, from, t, to); break;
-        case 3: add_few(3, n, from, t, to); break;
-        case 4: add_few(4, n, from, t, to); break;
-        case 5: add_few(5, n, from, t, to); break;
-        case 6: add_few(6, n, from, t, to); break;
-        default:
-            add_few(6, n, from, t, to);
-            for (int k = 6; k < t->n; k++)
-                for (size_t i = 0; i < n; i++) to[i] += t->weight[k] * t->of[k][i];
+    case 0: memcpy(to, from, n * sizeof *to); break;
+    case 1: add_few(1, n, from, t, to); break;
+    case 2: add_few(2, n, from, t, to); break;
+    case 3: add_few(3, n, from, t, to); break;
+    case 4: add_few(4, n, from, t, to); break;
+    case 5: add_few(5, n, from, t, to); break;
+    case 6: add_few(6, n, from, t, to); break;
+    default:
+        add_few(6, n, from, t, to);
+        for (int k = 6; k < t->n; k++)
+            for (size_t i = 0; i < n; i++) to[i] += t->weight[k] * t->of[k][i];
     }
 }
 
@@ -108,7 +108,9 @@ static int add_change(size_t n, const double *from, const double *change, double
     return !wrong;
 }
 
-enum { PARTS = 8 }; /* of a sum, so that it is one of vectors; the order is the same on all machines */
+enum {
+    PARTS = 8
+}; /* of a sum, so that it is one of vectors; the order is the same on all machines */
 
 CLONES
 static double product(size_t n, const double *a, const double *b) {
@@ -136,7 +138,8 @@ static clsi_trouble run_stages(cls_simulator *sim, const double *from, double t,
     const clsi_stepper *sp = sim->stepper;
     const clsi_tableau *method = sp->scheme->tableau;
     size_t nz = sp->nz, nu = sp->nu;
-    double *in = clsi_program_inputs(sp->next, sim->newton.work_next), *u = in + nz + 4 + sp->n_owed;
+    double *in = clsi_program_inputs(sp->next, sim->newton.work_next),
+           *u = in + nz + 4 + sp->n_owed;
     const double *begin = sim->newton.in + nz + 4 + sp->n_owed, *end = begin + nu;
     clsi_set_inputs(sim, t, h);
     for (int i = 0; i < method->stages; i++) {
@@ -213,11 +216,13 @@ static double known_to(const cls_simulator *sim) {
            DBL_EPSILON * sim->scale[CLSI_SCALE_ENERGY_SLOPES];
 }
 
-/* A step is good that leaves no more to mend than it found; the state is looked at only for doubt. */
+/* A step is good that ends within what one may be off by, or leaves no more to mend than it found; the state
+ * is looked at only for doubt. */
 static clsi_trouble is_mended(cls_simulator *sim, double found, double over) {
-    if (fabs(over) <= fabs(found) + known_to(sim)) return CLSI_FINE;
+    double allowed = fmax(fabs(found), SLIP * sim->energy_scale);
+    if (fabs(over) <= allowed + known_to(sim)) return CLSI_FINE;
     clsi_simulator_look(sim);
-    return fabs(over) <= fabs(found) + known_to(sim) ? CLSI_FINE : CLSI_LOST;
+    return fabs(over) <= allowed + known_to(sim) ? CLSI_FINE : CLSI_LOST;
 }
 
 /* The state with the energy of the start, measured; from y1, whose energy is `over` too much; that of the
@@ -226,9 +231,11 @@ static clsi_trouble keep_energy(cls_simulator *sim, const double *from, double h
                                 double over, double ahead) {
     double enough = known_to(sim), lambda = 0, slope = 1, most = 0;
     if (!(fabs(over) <= enough)) most = find_direction(sim, h) * fmin(1, worth(sim, over));
+    int short_of = most == 0 && !(fabs(over) <= enough);
     if (most == 0) clsi_simulator_measure(sim, ahead); /* D is of no use, or nothing is to do */
     for (int k = 0; k < MOST_SECANTS && most > 0; k++) {
         double next = fmax(fmin(lambda - over / slope, most), -most), before = over;
+        if (fabs(next) == most) short_of = 1;
         if (k && next == lambda) break; /* no more is allowed */
         clsi_trouble trouble = place(sim, from, next);
         if (trouble != CLSI_FINE) return trouble;
@@ -237,9 +244,11 @@ static clsi_trouble keep_energy(cls_simulator *sim, const double *from, double h
         if (fabs(over) <= enough) break;
         slope = (over - before) / (next - lambda);
         lambda = next;
-        if (!(slope > 0) || !(fabs(over) < fabs(before))) break; /* what rounding leaves, or nonsense */
+        if (!(slope > 0) || !(fabs(over) < fabs(before)))
+            break; /* what rounding leaves, or nonsense */
     }
-    return is_mended(sim, found, over);
+    /* what is left after D was taken as far as it is wanted is rounding: the judge's limit is asked of it, later */
+    return short_of ? is_mended(sim, found, over) : CLSI_FINE;
 }
 
 /* ---- steps ---- */
@@ -273,7 +282,8 @@ static clsi_trouble attempt(cls_simulator *sim, const double *from, double t, do
 /* What is known of the state that a step begins at, and of those before: a step that is made again was
  * nowhere. */
 typedef struct known {
-    double monitor[CLSI_MONITOR_INVARIANTS], scale[CLSI_SCALES], energy_scale, largest_size, highest;
+    double monitor[CLSI_MONITOR_INVARIANTS], scale[CLSI_SCALES], energy_scale, largest_size,
+        highest;
 } known;
 
 static known remember(const cls_simulator *sim) {

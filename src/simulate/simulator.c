@@ -422,8 +422,9 @@ static cls_status fail(cls_simulator *sim, clsi_trouble trouble, cls_error *erro
     if (adaptive)
         clsi_text_printf(&text, "; internal steps were made as short as %.3g in vain",
                          sim->adaptive.h);
-    else if (explicit || (trouble != CLSI_RUNAWAY && trouble != CLSI_LOST &&
-                          trouble != CLSI_FALLING && trouble != CLSI_COLD && trouble != CLSI_DRIVEN))
+    else if (explicit ||
+             (trouble != CLSI_RUNAWAY && trouble != CLSI_LOST && trouble != CLSI_FALLING &&
+              trouble != CLSI_COLD && trouble != CLSI_DRIVEN))
         clsi_text_printf(&text, "; h = %g was halved %d times in vain", sim->h,
                          sim->stepper->options.max_halvings);
     clsi_text_printf(&text, ": take a %s, %sor look at the system's formulas there",

@@ -26,10 +26,10 @@ typedef struct clsi_adaptive {
 
 /* Of explicit steps whose weights keep the energy (lawful.c). */
 typedef struct clsi_lawful {
-    double *stage;         /* (stages, n_state) y' and the rates of the accounts */
-    double *change;        /* (n_state) their sum by the method's weights */
-    double *along;         /* (n_state) the direction in which the energy is mended */
-    double *slope, *work;  /* (1 + nz) of stepper->ascent */
+    double *stage;        /* (stages, n_state) y' and the rates of the accounts */
+    double *change;       /* (n_state) their sum by the method's weights */
+    double *along;        /* (n_state) the direction in which the energy is mended */
+    double *slope, *work; /* (1 + nz) of stepper->ascent */
 } clsi_lawful;
 
 /* What a path that goes to and fro is known by (alternate.c), for each component of the state that is
