@@ -23,11 +23,6 @@ _Static_assert((int)CLSI_PLAN_LANES == (int)CLSI_VECTOR, "lanes of a plan are th
     } while (0)
 /* In vectors as wide as the machine's: results are registers of their own, they do not overlap what they
  * are computed from. (Of vectors wider than those GCC 12 makes detours over the stack.) */
-#if defined(__clang__)
-#define APART _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define APART _Pragma("GCC ivdep")
-#endif
 #define PLAIN(value) APART for (size_t i = 0; i < n; i++) r[i] = value
 /* A number that all elements share is read once: a store may be to where it is, for what the compiler knows. */
 #define BOTH(op)                                                                                   \

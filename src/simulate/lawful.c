@@ -71,7 +71,10 @@ INLINE double sum_of(int n, const terms *t, size_t i) {
 
 INLINE void add_few(int m, size_t n, const double *from, const terms *t, double *to) {
     terms own = *t;
-    _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) to[i] = from[i] + sum_of(m, &own, i);
+#if !defined(__clang__) /* which does not, and complains */
+    APART
+#endif
+    for (size_t i = 0; i < n; i++) to[i] = from[i] + sum_of(m, &own, i);
 }
 
 /* to = from + sum weight_k of_k; `to` is none of the others. */
@@ -98,7 +101,7 @@ CLONES
 static int add_change(size_t n, const double *from, const double *change, double lambda,
                       const double *along, double *state) {
     int wrong = 0;
-    _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) {
+    APART for (size_t i = 0; i < n; i++) {
         double d = (change[i] + lambda * along[i]) + from[n + i], sum = from[i] + d,
                taken = sum - from[i];
         state[n + i] = (from[i] - (sum - taken)) + (d - taken);
