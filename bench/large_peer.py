@@ -31,12 +31,15 @@ def show(name, setting, seconds, z):
 
 ONE, THREE = diags([1.0], [0], shape=(N, N)), diags([1.0, 1.0, 1.0], [-1, 0, 1], shape=(N, N))
 PATTERN = bmat([[None, ONE, None], [THREE, ONE, None], [None, ONE, THREE]]).tocsr()
-for method, tolerances in (("BDF", (1e-5, 1e-7)), ("Radau", (1e-4,) if STIFF else (1e-4, 1e-6)), ("DOP853", (1e-4, 1e-7))):
+for method, tolerances in (("BDF", (1e-5, 1e-7)), ("Radau", (1e-4,) if STIFF else (1e-4, 1e-6)), ("DOP853", (1e-4,) if STIFF else (1e-4, 1e-7, 1e-8))):
     for tolerance in tolerances:
         sparse = {} if method == "DOP853" else {"jac_sparsity": PATTERN}
-        begin = time.process_time()
-        found = solve_ivp(rates, (0, 10), START, method=method, rtol=tolerance, atol=tolerance, **sparse)
-        show("SciPy " + method, f"{tolerance:g}", time.process_time() - begin, found.y[:, -1])
+        best = float("inf")
+        for _ in range(9 if method == "DOP853" and not STIFF else 2):
+            begin = time.process_time()
+            found = solve_ivp(rates, (0, 10), START, method=method, rtol=tolerance, atol=tolerance, **sparse)
+            best = min(best, time.process_time() - begin)
+        show("SciPy " + method, f"{tolerance:g}", best, found.y[:, -1])
 
 try:
     import jax
@@ -56,10 +59,10 @@ def runge_kutta(z, h, n):
 
 
 compiled = jax.jit(runge_kutta, static_argnums=2)
-for n in (3000, 6000) if STIFF else (30, 100, 200):  # the limit of stability is at 2,900 steps where it is stiff
+for n in (3000, 6000) if STIFF else (30, 160, 200):  # the limit of stability is at 2,900 steps where it is stiff
     compiled(START, 10 / n, n).block_until_ready()
     best = float("inf")
-    for _ in range(3):
+    for _ in range(9):
         begin = time.process_time()
         found = compiled(START, 10 / n, n).block_until_ready()
         best = min(best, time.process_time() - begin)

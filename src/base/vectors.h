@@ -18,6 +18,13 @@
 #define INLINE static inline __attribute__((always_inline))
 #define UNROLL _Pragma("GCC unroll 16")
 
+/* A loop whose results do not overlap what they are computed from. */
+#if defined(__clang__)
+#define APART _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define APART _Pragma("GCC ivdep")
+#endif
+
 enum { CLSI_VECTOR = 8 };
 typedef double vector __attribute__((vector_size(CLSI_VECTOR * sizeof(double))));
 typedef long long bits __attribute__((vector_size(CLSI_VECTOR * sizeof(double))));

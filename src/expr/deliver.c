@@ -259,6 +259,16 @@ static int add_singles(clsi_tiler *t) {
     return 1;
 }
 
+/* One more output that is read from its register; neighbours are read together. */
+static void add_left(clsi_plan *plan, uint32_t k, int first) {
+    clsi_left *last = plan->n_left ? &plan->left[plan->n_left - 1] : NULL;
+    if (last && !first && last->output + last->n == k &&
+        plan->outputs[k] == plan->outputs[k - 1] + 1)
+        last->n++;
+    else
+        plan->left[plan->n_left++] = (clsi_left){k, 1};
+}
+
 /* Outputs that are not delivered, those of the first stage first; who makes them keeps them. */
 static int list_left(clsi_tiler *t) {
     clsi_plan *plan = t->plan;
@@ -269,7 +279,7 @@ static int list_left(clsi_tiler *t) {
         size_t op = maker_of(t, k, &element);
         if (k == t->n_first) plan->n_left_first = plan->n_left;
         if (op < plan->n_ops && plan->tiles[t->place[op]].n_deliveries) continue;
-        plan->left[plan->n_left++] = (uint32_t)k;
+        add_left(plan, (uint32_t)k, k == t->n_first);
         op = clsi_tiles_maker(plan, plan->outputs[k]);
         if (op < plan->n_ops && plan->ops[op].result <= plan->outputs[k]) t->kept[op] = 1;
     }

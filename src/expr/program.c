@@ -174,10 +174,16 @@ static void read_outputs(const cls_program *p, size_t first, size_t last, const 
         for (size_t k = first; k < last; k++) out[k] = work[outputs[k]];
         return;
     }
-    const uint32_t *left = p->plan->left;
+    const clsi_left *left = p->plan->left;
     size_t i = first ? p->plan->n_left_first : 0;
     size_t end = last == p->n_outputs ? p->plan->n_left : p->plan->n_left_first;
-    for (; i < end; i++) out[left[i]] = work[outputs[left[i]]];
+    for (; i < end; i++) {
+        size_t k = left[i].output;
+        if (left[i].n == 1)
+            out[k] = work[outputs[k]];
+        else
+            memcpy(out + k, work + outputs[k], left[i].n * sizeof *out);
+    }
 }
 
 void clsi_program_make_native(cls_program *p, int lanes) {

@@ -104,6 +104,11 @@ typedef struct clsi_delivery {
     int64_t stride;
 } clsi_delivery;
 
+/* n outputs that are read from neighbouring registers. */
+typedef struct clsi_left {
+    uint32_t output, n;
+} clsi_left;
+
 /* Operations of a phase: a group, from tile to tile of the times [begin, end), or each as a whole. */
 typedef struct clsi_phase {
     uint32_t first, n; /* of tiles */
@@ -123,7 +128,7 @@ typedef struct clsi_plan {
     clsi_phase *phases; /* without any the operations are run as they stand */
     clsi_tile *tiles;   /* (n_ops) in the order of phases */
     clsi_delivery *deliveries;
-    uint32_t *left; /* with phases: outputs that are read from registers, the first ones first */
+    clsi_left *left; /* with phases: outputs that are read from registers, the first ones first */
     size_t n_deliveries, n_left, n_left_first;
 } clsi_plan;
 

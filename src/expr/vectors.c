@@ -23,11 +23,6 @@ _Static_assert((int)CLSI_PLAN_LANES == (int)CLSI_VECTOR, "lanes of a plan are th
     } while (0)
 /* In vectors as wide as the machine's: results are registers of their own, they do not overlap what they
  * are computed from. (Of vectors wider than those GCC 12 makes detours over the stack.) */
-#if defined(__clang__)
-#define APART _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define APART _Pragma("GCC ivdep")
-#endif
 #define PLAIN(value) APART for (size_t i = 0; i < n; i++) r[i] = value
 /* A number that all elements share is read once: a store may be to where it is, for what the compiler knows. */
 #define BOTH(op)                                                                                   \
@@ -143,7 +138,10 @@ INLINE void deliver(const clsi_plan *plan, const clsi_tile *tile, int64_t first,
         double *to = d->output == CLSI_IN_REGISTERS
                          ? work + plan->ops[tile->op].result + i
                          : out + ((int64_t)d->output + (i - (int64_t)d->element) * stride);
-        for (; i < stop; i++, to += stride) *to = r[i - first];
+        if (stride == 1)
+            memcpy(to, r + (i - first), (size_t)(stop - i) * sizeof *to);
+        else
+            for (; i < stop; i++, to += stride) *to = r[i - first];
     }
 }
 

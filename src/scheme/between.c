@@ -249,6 +249,12 @@ cls_status clsi_step_between(const cls_system *s, const clsi_scheme *scheme, siz
                          "two rows of the data: they are the motion itself; leave --scheme out, "
                          "which learns by a quadrature of order 4",
                          scheme->info.name);
+    if (scheme->tableau)
+        return clsi_fail(
+            error, CLS_USAGE,
+            "%s finds its weights from where a step ends, which is no equation between "
+            "two rows of the data; leave --scheme out, or take rk4",
+            scheme->info.name);
     cls_status status = clsi_step_build(s, scheme, 1, 0, out, error);
     if (status != CLS_OK) return status;
     between b = {*out, n_theta, theta};

@@ -14,7 +14,7 @@ static void one_sided(clsi_step *st, int implicit) {
     clsi_finish_accounts(st, at->account, at->account);
 }
 
-static void build_explicit(clsi_step *st) {
+void clsi_build_euler(clsi_step *st) {
     one_sided(st, 0);
 }
 
@@ -24,7 +24,7 @@ static void build_implicit(clsi_step *st) {
 
 const clsi_scheme clsi_scheme_euler = {
     .info = {"euler", "explicit Euler", 1, 0, "entropy >= 0", "Euler 1768"},
-    .build = build_explicit,
+    .build = clsi_build_euler,
     .varies = 1};
 
 const clsi_scheme clsi_scheme_implicit_euler = {

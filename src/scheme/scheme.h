@@ -66,6 +66,15 @@ typedef struct clsi_step {
     size_t *row_of; /* (n_rows) the state component whose equation it is */
 } clsi_step;
 
+/* An explicit Runge-Kutta method, whose stages are Euler steps (lawful.c). */
+typedef struct clsi_tableau {
+    int stages;
+    const double *a; /* (stages, stages), below the diagonal */
+    const double *b; /* (stages) none is negative; their sum is 1 */
+    const double *c; /* (stages) */
+} clsi_tableau;
+enum { CLSI_MOST_STAGES = 11 };
+
 typedef struct clsi_scheme {
     cls_scheme_info info;
     cls_status (*applies)(const cls_system *s, cls_error *error); /* NULL: always */
@@ -76,10 +85,11 @@ typedef struct clsi_scheme {
      * O(h^5) and O(h^3): errors of embedded solutions. With them a step chooses its own stages' h.
      */
     const double *estimate;
-    int carries; /* uses `defect` */
-    int varies;  /* for energies that contain t, too */
-    int noise;   /* of systems with thermal noise; the frictions that it belongs to are left out */
-    int drift;   /* of no motion: rates and what else has no noise */
+    const clsi_tableau *tableau; /* steps are made of several of what is built, or NULL */
+    int carries;                 /* uses `defect`, or keeps the energy by itself */
+    int varies;                  /* for energies that contain t, too */
+    int noise; /* of systems with thermal noise; the frictions that it belongs to are left out */
+    int drift; /* of no motion: rates and what else has no noise */
 } clsi_scheme;
 
 const clsi_scheme *clsi_scheme_find(const char *name);
@@ -98,6 +108,8 @@ void clsi_step_free(clsi_step **step);
  * of an unknown function). The states of a lagrangian are (q, v, S) here whatever its form. */
 cls_status clsi_step_between(const cls_system *s, const clsi_scheme *scheme, size_t n_theta,
                              const cls_node *theta, clsi_step **out, cls_error *error);
+/* The explicit Euler step, for schemes made of several. */
+void clsi_build_euler(clsi_step *step);
 /* The step of discrete-gradient, for schemes around it. */
 void clsi_build_discrete_gradient(clsi_step *step);
 

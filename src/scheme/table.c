@@ -23,6 +23,8 @@
     X(rk2)                                                                                         \
     X(rk3)                                                                                         \
     X(rk4)                                                                                         \
+    X(lawful_rk4)                                                                                  \
+    X(lawful_rk8)                                                                                  \
     X(generic_euler)                                                                               \
     X(bdf)
 

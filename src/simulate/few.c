@@ -14,10 +14,10 @@ static int is_direct(const cls_program *p) {
  * that a Jacobian is kept. */
 static int is_plain(const clsi_stepper *sp) {
     const cls_system *s = sp->s;
-    return sp->scheme->build && !sp->scheme->estimate && !sp->bath && !sp->lu && !sp->n_lifted &&
-           !sp->nu && !sp->n_free && !clsi_account_count(s) && !s->n_units &&
-           is_direct(sp->residual) && is_direct(sp->next) && is_direct(sp->monitor) &&
-           (!sp->guard || is_direct(sp->guard)) &&
+    return sp->scheme->build && !sp->scheme->estimate && !sp->scheme->tableau && !sp->bath &&
+           !sp->lu && !sp->n_lifted && !sp->nu && !sp->n_free && !clsi_account_count(s) &&
+           !s->n_units && is_direct(sp->residual) && is_direct(sp->next) &&
+           is_direct(sp->monitor) && (!sp->guard || is_direct(sp->guard)) &&
            clsi_program_rest_length(sp->residual) <= CLSI_COSTLY_LENGTH;
 }
 

@@ -72,7 +72,9 @@ static int is_plain(const cls_program *p) {
 int clsi_pack_applies(const clsi_stepper *sp) {
     const clsi_scheme *scheme = sp->scheme;
     size_t k = sp->n_unknowns;
-    if (!scheme->build || scheme->n_composition || scheme->estimate || !sp->residual) return 0;
+    if (!scheme->build || scheme->n_composition || scheme->estimate || scheme->tableau ||
+        !sp->residual)
+        return 0;
     if (sp->options.first_step == CLS_FIRST_PAPER || sp->nu || sp->n_free || sp->s->n_units)
         return 0;
     if (clsi_account_count(sp->s) || k < 1 || k > MOST_UNKNOWNS) return 0;

@@ -102,6 +102,11 @@ cls_status clsi_sensitive_create(const cls_system *system, const char *scheme, s
                          "%s chooses its own steps, which cannot be differentiated in parameters; "
                          "take discrete-gradient or implicit-midpoint",
                          name);
+    if (found && found->tableau)
+        return clsi_fail(error, CLS_USAGE,
+                         "steps of %s have no derivatives in parameters here; take rk4, "
+                         "discrete-gradient or implicit-midpoint",
+                         name);
     clsi_sensitive *s = clsi_calloc(1, sizeof *s);
     if (!s) return clsi_no_memory(error);
     cls_simulate_options o = cls_simulate_defaults();

@@ -94,6 +94,7 @@ static void carve_all(cls_simulator *sim, double *at) {
         sim->adaptive.middle = carve(&at, substeps(sp));
         sim->adaptive.rate = carve(&at, substeps(sp) * k);
     }
+    if (sp->scheme->tableau) clsi_lawful_carve(sim, carve(&at, clsi_lawful_size(sp, sim->n_state)));
     nw->in = carve(&at, sp->n_base + k);
     nw->out = carve(&at, out);
     nw->trial_out = carve(&at, out);
@@ -136,7 +137,8 @@ static size_t block_size(const cls_simulator *sim) {
     size_t adaptive = sp->scheme->estimate
                           ? (substeps(sp) + 1) * sim->n_kept + sp->nz + substeps(sp) * (k + 1)
                           : 0;
-    return sim->n_kept * (size_t)(sp->options.max_halvings + 5) + adaptive +
+    size_t lawful = sp->scheme->tableau ? clsi_lawful_size(sp, sim->n_state) : 0;
+    return sim->n_kept * (size_t)(sp->options.max_halvings + 5) + adaptive + lawful +
            4 * clsi_alternation_width(sp->nz) + substeps(sp) * (size_t)clsi_history_length(sp) * k +
            row_inputs(sp) + 2 * n_monitor + sp->n_base + k + 2 * out + sp->n_jacobian + 5 * k +
            sp->n_guarded + sp->work_size + cls_program_work_size(clsi_system_row_program(sp->s));
@@ -261,6 +263,10 @@ int clsi_simulator_falls_below(cls_simulator *sim, double highest) {
     return watch_falls_below(sim, highest);
 }
 
+void clsi_simulator_look(cls_simulator *sim) {
+    step_look(sim);
+}
+
 int clsi_simulator_falls_unsolved(cls_simulator *sim) {
     double fall = sim->highest - sim->monitor_out[CLSI_MONITOR_ENTROPY];
     return clsi_simulator_falls_below(sim, sim->highest) && fall <= step_unsolved(sim);
@@ -364,6 +370,7 @@ clsi_trouble clsi_simulator_whole(cls_simulator *sim) {
 
 static clsi_trouble whole_step(cls_simulator *sim) {
     if (sim->noise) return clsi_langevin_step(sim);
+    if (sim->stepper->scheme->tableau) return clsi_lawful_step(sim);
     return sim->stepper->scheme->estimate ? clsi_adaptive_step(sim) : step_whole(sim);
 }
 
@@ -410,16 +417,19 @@ static cls_status fail(cls_simulator *sim, clsi_trouble trouble, cls_error *erro
     if (trouble == CLSI_NONFINITE) describe_term(sim, &text);
     clsi_text_append(&text, "; the last good state is ");
     describe_state(sim, &text);
-    int adaptive = sim->stepper->scheme->estimate != NULL;
+    const clsi_scheme *scheme = sim->stepper->scheme;
+    int adaptive = scheme->estimate != NULL, explicit = scheme->tableau != NULL;
     if (adaptive)
         clsi_text_printf(&text, "; internal steps were made as short as %.3g in vain",
                          sim->adaptive.h);
-    else if (trouble != CLSI_RUNAWAY && trouble != CLSI_LOST && trouble != CLSI_FALLING &&
-             trouble != CLSI_COLD && trouble != CLSI_DRIVEN)
+    else if (explicit ||
+             (trouble != CLSI_RUNAWAY && trouble != CLSI_LOST && trouble != CLSI_FALLING &&
+              trouble != CLSI_COLD && trouble != CLSI_DRIVEN))
         clsi_text_printf(&text, "; h = %g was halved %d times in vain", sim->h,
                          sim->stepper->options.max_halvings);
-    clsi_text_printf(&text, ": take a %s, or look at the system's formulas there",
-                     adaptive ? "larger accuracy" : "smaller h");
+    clsi_text_printf(&text, ": take a %s, %sor look at the system's formulas there",
+                     adaptive ? "larger accuracy" : "smaller h",
+                     explicit ? "discrete-gradient where the system is stiff, " : "");
     cls_status status =
         clsi_fail(error, CLS_NUMERIC, "%s", text.data ? text.data : "the step failed");
     clsi_text_clear(&text);

@@ -24,6 +24,14 @@ typedef struct clsi_adaptive {
     int lets_fall;         /* the system's own friction takes entropy away */
 } clsi_adaptive;
 
+/* Of explicit steps whose weights keep the energy (lawful.c). */
+typedef struct clsi_lawful {
+    double *stage;        /* (stages, n_state) y' and the rates of the accounts */
+    double *change;       /* (n_state) their sum by the method's weights */
+    double *along;        /* (n_state) the direction in which the energy is mended */
+    double *slope, *work; /* (1 + nz) of stepper->ascent */
+} clsi_lawful;
+
 /* What a path that goes to and fro is known by (alternate.c), for each component of the state that is
  * watched. */
 typedef struct clsi_alternation {
@@ -62,6 +70,7 @@ struct cls_simulator {
     double *row_in, *monitor_out, *monitor_start, *next_out;
     clsi_newton newton;
     clsi_adaptive adaptive;
+    clsi_lawful lawful;
     clsi_alternation alternation;
     clsi_trouble trouble; /* of the last step that failed */
     cls_simulate_info info;
@@ -103,6 +112,8 @@ void clsi_simulator_measure(cls_simulator *sim, double ahead);
 int clsi_simulator_set_step(cls_simulator *sim, double h);
 /* Whether the entropy lies below `highest` by more than rounding explains (docs/laws.md, 2). */
 int clsi_simulator_falls_below(cls_simulator *sim, double highest);
+/* What round-off is measured by here goes into the largest so far. */
+void clsi_simulator_look(cls_simulator *sim);
 /* The entropy is below its highest by more than the judge allows, and by no more than what a step is
  * solved to: not what the formulas say. */
 int clsi_simulator_falls_unsolved(cls_simulator *sim);
@@ -129,5 +140,10 @@ void clsi_alternation_tell(cls_simulator *sim); /* and then which, to info */
 void clsi_adaptive_start(cls_simulator *sim);
 /* From one output to the next by internal steps. */
 clsi_trouble clsi_adaptive_step(cls_simulator *sim);
+
+/* Explicit steps with weights that keep the energy (lawful.c): numbers that they need, and where. */
+size_t clsi_lawful_size(const clsi_stepper *sp, size_t n_state);
+void clsi_lawful_carve(cls_simulator *sim, double *at);
+clsi_trouble clsi_lawful_step(cls_simulator *sim);
 
 #endif

@@ -24,7 +24,9 @@ static cls_status compile(compiler *c, size_t n_inputs, size_t n_first, size_t n
                           cls_program **out) {
     /* learned ones are set for many runs, those that may change are read like any input */
     clsi_parameters free = {c->sp->first_free, c->settable ? 0 : c->sp->n_free};
-    cls_status status = clsi_program_create_open(c->st->g, free, c->sp->n_base, n_inputs, c->inputs,
+    /* without unknowns nothing is run twice, and what is asked for goes where it is asked for */
+    size_t early = c->sp->n_unknowns ? c->sp->n_base : 0;
+    cls_status status = clsi_program_create_open(c->st->g, free, early, n_inputs, c->inputs,
                                                  n_first, n_outputs, c->outputs, out, c->error);
     if (status == CLS_OK) c->sp->work_size += cls_program_work_size(*out);
     return status;
@@ -135,6 +137,11 @@ static cls_status compile_next(compiler *c) {
     memcpy(c->outputs, c->sp->books ? c->st->change : c->st->next, n * sizeof(cls_node));
     for (size_t k = 0; k < clsi_account_count(s); k++)
         c->outputs[n++] = c->st->gain[clsi_account_at(s, k)];
+    if (c->sp->scheme->tableau) { /* the rates themselves */
+        cls_node one = cls_constant(s->g, 1);
+        cls_status status = cls_substitute(s->g, n, c->outputs, 1, &c->st->h, &one, c->outputs);
+        if (status != CLS_OK) return clsi_graph_failed(s->g, c->error);
+    }
     return compile_with_values(c, n);
 }
 
@@ -291,6 +298,20 @@ static cls_status compile_monitor(compiler *c) {
     return status;
 }
 
+/* The energy with its gradient, for steps that look for their weights (lawful.c). */
+static cls_status compile_ascent(compiler *c) {
+    clsi_stepper *sp = c->sp;
+    const cls_system *s = sp->s;
+    cls_node received = cls_symbol(s->g, "received'"), energy = s->form->energy;
+    if (!sp->scheme->tableau) return CLS_OK;
+    c->outputs[0] = clsi_account_count(s) ? cls_sub(s->g, energy, received) : energy;
+    cls_status status = cls_gradient(s->g, energy, sp->nz, s->form->z, c->outputs + 1);
+    if (status != CLS_OK) return clsi_graph_failed(s->g, c->error);
+    status = cls_program_create(s->g, sp->nz + 2 + sp->nu + sp->n_free, c->inputs, sp->nz + 1,
+                                c->outputs, &sp->ascent, c->error);
+    return status;
+}
+
 /* Sum of 1/T of the reservoirs. */
 static cls_node coldness_outside(const cls_system *s) {
     cls_node *list = open_terms(s->g, s->nr);
@@ -347,6 +368,7 @@ static cls_status compile_all(compiler *c) {
     int measured = !sp->n_free || c->settable;
     cls_status status = measured ? compile_monitor(c) : CLS_OK;
     if (status == CLS_OK && measured) status = compile_scale(c);
+    if (status == CLS_OK && measured) status = compile_ascent(c);
     if (status != CLS_OK || !st) return status;
     c->inputs[sp->nz + 2] = st->h;
     c->inputs[sp->nz + 3] = st->defect;
@@ -495,7 +517,7 @@ int clsi_stepper_widen(clsi_stepper *sp) {
 
 /* What every step runs. */
 void clsi_stepper_make_native(clsi_stepper *sp, int lanes) {
-    cls_program *programs[] = {sp->residual, sp->next, sp->guard, sp->monitor};
+    cls_program *programs[] = {sp->residual, sp->next, sp->guard, sp->monitor, sp->ascent};
     if (lanes) lend_residual(sp), link_monitor(sp, 1); /* before their rows are given out */
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if (programs[i]) clsi_program_make_native(programs[i], lanes);
@@ -554,6 +576,7 @@ void clsi_stepper_free(clsi_stepper **stepper) {
     cls_program_free(&sp->guard);
     cls_program_free(&sp->monitor);
     cls_program_free(&sp->scale);
+    cls_program_free(&sp->ascent);
     cls_program_free(&sp->heat);
     cls_program_free(&sp->paper);
     clsi_sparse_lu_free(&sp->lu);

@@ -121,8 +121,11 @@ cls_status clsi_flows_of(const cls_system *s, const clsi_place *at, const cls_no
         out->own[i] = cls_neg(g, power(g, friction, i, p.friction, v));
         out->heat[i] = cls_add(g, out->operator_heat[i], out->own[i]);
         CLSI_EACH(conductance, i, e) {
-            cls_node drop = cls_sub(g, T[conductance->entries[e].column], T[i]);
-            out->heat[i] = cls_add(g, out->heat[i], cls_mul(g, out->kappa[e], drop));
+            /* the same difference on both sides: what one gives the other takes, to the last bit */
+            size_t k = conductance->entries[e].column;
+            cls_node drop = k > i ? cls_sub(g, T[k], T[i]) : cls_sub(g, T[i], T[k]);
+            cls_node flow = cls_mul(g, out->kappa[e], drop);
+            out->heat[i] = k > i ? cls_add(g, out->heat[i], flow) : cls_sub(g, out->heat[i], flow);
         }
     }
     for (size_t k = 0; k < nr; k++)

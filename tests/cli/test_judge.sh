@@ -22,6 +22,31 @@ test_round_trip_simulate_audit_compare() {
     expect_no_stderr
 }
 
+test_explicit_steps_are_judged_lawful() {
+    for scheme in lawful-rk4 lawful-rk8; do
+        for s in van-der-waals-forced thermal-oscillator heat-reservoirs motor adiabatic-reactor elastic-string building; do
+            simulate "$s" --scheme "$scheme" --steps 400 -o run.csv
+            run "$CLAUSIUS" audit run.csv
+            expect_ok
+            expect_stdout '^ok +energy'
+        done
+    done
+    run "$CLAUSIUS" simulate adiabatic-piston --scheme lawful-rk4
+    expect_exit 2
+    expect_stderr 'velocities and temperatures; take discrete-gradient-4'
+    run "$CLAUSIUS" export c pendulum --scheme lawful-rk8 -o never
+    expect_exit 2
+    expect_stderr 'cannot be exported: its weights'
+    run "$CLAUSIUS" simulate pendulum --scheme lawful-rk8 --samples 20 --sample 'q~U(0.1,1)' --steps 300 -o many.csv
+    expect_ok
+    run "$CLAUSIUS" audit many.csv
+    expect_ok
+    simulate mass-spring --steps 30 -o spring.csv
+    run "$CLAUSIUS" learn mass-spring spring.csv --unknown V --scheme lawful-rk4 -o never.safetensors
+    expect_exit 2
+    expect_stderr 'finds its weights from where a step ends'
+}
+
 test_the_notes_carry_the_parameters() {
     simulate adiabatic-piston --set "m=2" --h 0.02 --steps 100 -o run.csv
     run "$CLAUSIUS" audit run.csv --set "m=3"

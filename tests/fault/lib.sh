@@ -119,6 +119,7 @@ legendre simulate two-pistons --scheme dtel --steps 3 --outputs legendre --quiet
 cayley simulate rigid-body --scheme cayley --steps 3 --quiet
 leapfrog simulate pendulum --scheme leapfrog --steps 3 --quiet
 rk4 simulate pendulum --scheme rk4 --steps 3 --quiet
+lawful simulate two-pistons --scheme lawful-rk8 --steps 3 --quiet
 bdf simulate adiabatic-piston --scheme bdf --steps 3 --quiet
 double simulate thermoelastic-double-pendulum --steps 2 --quiet
 metriplectic simulate motor --steps 2 --quiet
