@@ -232,18 +232,19 @@ static int room_for_one(cls_graph *g) {
            clsi_grow(&g->links, &g->links_room, g->n + 1, sizeof *g->links);
 }
 
+static cls_node too_large(cls_graph *g) {
+    char text[128];
+    snprintf(text, sizeof text, "expression too large: more than %zu nodes; simplify the formulas",
+             g->limits.max_nodes);
+    return clsi_graph_fail(g, CLS_SYSTEM, text);
+}
+
 cls_node clsi_intern(cls_graph *g, const clsi_node *key) {
     if (!g->table && !unpack(g)) return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
     place at = place_of(g, key);
     if (at.found) return at.found - 1;
     if (g->error.status != CLS_OK) return CLS_NO_NODE;
-    if (g->n >= g->limits.max_nodes) {
-        char text[128];
-        snprintf(text, sizeof text,
-                 "expression too large: more than %zu nodes; simplify the formulas",
-                 g->limits.max_nodes);
-        return clsi_graph_fail(g, CLS_SYSTEM, text);
-    }
+    if (g->n >= g->limits.max_nodes) return too_large(g);
     if (!room_for_one(g)) return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
     g->nodes[g->n] = *key;
     put(g, g->n, &at);
