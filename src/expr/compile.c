@@ -26,26 +26,27 @@ int clsi_is_unary(const clsi_instruction *in) {
            in->code == CLSI_CALL;
 }
 
-static clsi_instruction encode(const cls_graph *g, cls_node k, const uint32_t *reg) {
+/* The instruction is zero. */
+static void encode(const cls_graph *g, cls_node k, const uint32_t *reg, clsi_instruction *in) {
     static const uint8_t codes[] = {
         [CLS_OP_ADD] = CLSI_ADD,           [CLS_OP_SUB] = CLSI_SUB,
         [CLS_OP_MUL] = CLSI_MUL,           [CLS_OP_DIV] = CLSI_DIV,
         [CLS_OP_NEG] = CLSI_NEG,           [CLS_OP_FUNCTION] = CLSI_CALL,
-        [CLS_OP_QUOTIENT] = CLSI_QUOTIENT, [CLS_OP_FIELD] = CLSI_FIELD};
+        [CLS_OP_POW] = CLSI_POW,           [CLS_OP_QUOTIENT] = CLSI_QUOTIENT, [CLS_OP_FIELD] = CLSI_FIELD};
     const clsi_node *n = &g->nodes[k];
-    if (n->op == CLS_OP_FIELD)
-        return (clsi_instruction){
-            .code = CLSI_FIELD, .a = reg[clsi_arg(g, k, 0)], .b = reg[clsi_arg(g, k, 0)]};
-    clsi_instruction in = {.function = n->function, .i = n->i, .j = n->j};
-    if (n->op == CLS_OP_POW)
-        encode_power(g, n, &in);
-    else
-        in.code = codes[n->op];
-    in.a = reg[n->arg[0]];
-    in.b = clsi_arg_count(g, k) > 1 ? reg[n->arg[1]] : in.a;
+    in->code = codes[n->op];
+    if (n->op == CLS_OP_FIELD) {
+        in->a = in->b = reg[clsi_arg(g, k, 0)];
+        return;
+    }
+    in->function = n->function;
+    in->i = n->i;
+    in->j = n->j;
+    if (n->op == CLS_OP_POW) encode_power(g, n, in);
+    in->a = reg[n->arg[0]];
+    in->b = clsi_arg_count(g, k) > 1 ? reg[n->arg[1]] : in->a;
     if (n->op == CLS_OP_QUOTIENT && n->arg[2] != CLS_NO_NODE)
-        in.exponent = g->nodes[n->arg[2]].value;
-    return in;
+        in->exponent = g->nodes[n->arg[2]].value;
 }
 
 /* What is known of a node while a program is written, in one byte. */
@@ -153,7 +154,7 @@ static void fill(const cls_graph *g, const reached *r, const cls_node *inputs,
         } else if (n->op != CLS_OP_SYMBOL) {
             reg[k] = next[stage_of(r->mark[k])]++;
             p->node[reg[k] - first] = k;
-            p->code[reg[k] - first] = encode(g, k, reg);
+            encode(g, k, reg, &p->code[reg[k] - first]);
         }
     }
     for (size_t k = 0; k < p->n_outputs; k++) p->outputs[k] = reg[outputs[k]];

@@ -149,6 +149,11 @@ void clsi_repeats_free(clsi_repeats **repeats);
 int clsi_repeats_find(clsi_repeats *r, const clsi_cone *cone, size_t n_marks, const cls_node *marks,
                       size_t *n_out, cls_node *out);
 void clsi_repeats_keep(clsi_repeats *r, size_t n_out, const cls_node *out);
+/* The same without a cone, where a formula has the shape of one that was found lately: its members but for
+ * constants, ascending, of which the caller takes the marks; 0: not so. Then the results, unless marks are others. */
+size_t clsi_repeats_members(clsi_repeats *r, cls_node formula, const cls_node **members);
+int clsi_repeats_again(clsi_repeats *r, size_t n_marks, const cls_node *marks, size_t *n_out,
+                       cls_node *out);
 /* The symbols that some nodes contain, ascending, for the caller to free; NULL: no memory. */
 cls_node *clsi_list_symbols(const cls_graph *g, size_t count, const cls_node *nodes, size_t *n);
 /* The number of nodes that `a` contains; without constants and symbols. */

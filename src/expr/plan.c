@@ -82,18 +82,27 @@ static uint32_t add_scalar(clsi_planner *s, clsi_instruction in) {
 
 /* ---- neighbours ---- */
 
+/* Operands in the registers of the plan. */
+typedef struct operands {
+    uint32_t a, b;
+} operands;
+
+static operands moved_operands(clsi_planner *s, uint32_t k) {
+    const clsi_instruction *in = &s->p->code[k];
+    operands at = {s->negative[k] != CLSI_NOWHERE ? s->negative[k] : place_of(s, in->a), 0};
+    at.b = place_of(s, in->b);
+    int commutes = in->code == CLSI_ADD || in->code == CLSI_MUL || s->adds[k];
+    if (!commutes || (at.a | at.b) & CLSI_IN_CONSTANTS || at.a <= at.b) return at;
+    return (operands){at.b, at.a};
+}
+
 /* An instruction in the registers of the plan. */
 static clsi_instruction moved(clsi_planner *s, uint32_t k) {
     clsi_instruction in = s->p->code[k];
-    in.a = s->negative[k] != CLSI_NOWHERE ? s->negative[k] : place_of(s, in.a);
-    in.b = place_of(s, in.b);
+    operands at = moved_operands(s, k);
+    in.a = at.a;
+    in.b = at.b;
     if (s->adds[k]) in.code = CLSI_ADD;
-    int commutes = in.code == CLSI_ADD || in.code == CLSI_MUL;
-    if (commutes && !((in.a | in.b) & CLSI_IN_CONSTANTS) && in.a > in.b) {
-        uint32_t a = in.a;
-        in.a = in.b;
-        in.b = a;
-    }
     return in;
 }
 
@@ -102,7 +111,7 @@ static uint32_t value_of(uint32_t place) {
 }
 
 static clsi_pair pair_of(clsi_planner *s, uint32_t k) {
-    clsi_instruction in = moved(s, k);
+    operands in = moved_operands(s, k);
     uint64_t old = s->block[value_of(in.a)], young = s->block[value_of(in.b)];
     return (clsi_pair){old < young ? young << 32 | old : old << 32 | young, in.a, in.b, k};
 }

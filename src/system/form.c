@@ -115,8 +115,11 @@ static cls_node shorter(cls_graph *g, cls_node a) {
 /* Of many, those of one shape once. */
 static cls_node shorter_repeated(cls_graph *g, clsi_repeats *repeats, cls_node a) {
     clsi_cone cone;
+    const cls_node *members;
     size_t n;
     cls_node b;
+    if (clsi_repeats_members(repeats, a, &members) && clsi_repeats_again(repeats, 0, NULL, &n, &b))
+        return b;
     if (a == CLS_NO_NODE || !clsi_cone_create(g, 1, &a, &cone)) return a;
     if (!clsi_repeats_find(repeats, &cone, 0, NULL, &n, &b)) {
         b = shorter(g, a);
