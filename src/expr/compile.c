@@ -29,10 +29,9 @@ int clsi_is_unary(const clsi_instruction *in) {
 /* The instruction is zero. */
 static void encode(const cls_graph *g, cls_node k, const uint32_t *reg, clsi_instruction *in) {
     static const uint8_t codes[] = {
-        [CLS_OP_ADD] = CLSI_ADD,           [CLS_OP_SUB] = CLSI_SUB,
-        [CLS_OP_MUL] = CLSI_MUL,           [CLS_OP_DIV] = CLSI_DIV,
-        [CLS_OP_NEG] = CLSI_NEG,           [CLS_OP_FUNCTION] = CLSI_CALL,
-        [CLS_OP_POW] = CLSI_POW,           [CLS_OP_QUOTIENT] = CLSI_QUOTIENT, [CLS_OP_FIELD] = CLSI_FIELD};
+        [CLS_OP_ADD] = CLSI_ADD, [CLS_OP_SUB] = CLSI_SUB,           [CLS_OP_MUL] = CLSI_MUL,
+        [CLS_OP_DIV] = CLSI_DIV, [CLS_OP_NEG] = CLSI_NEG,           [CLS_OP_FUNCTION] = CLSI_CALL,
+        [CLS_OP_POW] = CLSI_POW, [CLS_OP_QUOTIENT] = CLSI_QUOTIENT, [CLS_OP_FIELD] = CLSI_FIELD};
     const clsi_node *n = &g->nodes[k];
     in->code = codes[n->op];
     if (n->op == CLS_OP_FIELD) {

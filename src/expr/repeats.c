@@ -209,7 +209,8 @@ size_t clsi_repeats_members(clsi_repeats *r, cls_node formula, const cls_node **
     if (!r || formula >= r->g->n || r->g->n >= FIXED) return 0;
     r->matched = 0;
     for (int i = 0; i < 2 && !r->matched; i++)
-        if (r->recent[i] && match(r, &r->list[r->recent[i] - 1], formula)) r->matched = r->recent[i];
+        if (r->recent[i] && match(r, &r->list[r->recent[i] - 1], formula))
+            r->matched = r->recent[i];
     if (!r->matched) return 0;
     *members = r->node;
     return r->n_members = r->list[r->matched - 1].n_members;

@@ -439,8 +439,8 @@ void clsi_loops_free(clsi_loops **arrays) {
     for (size_t i = 0; i < a->n_arrays; i++) free(a->arrays[i].name);
     for (size_t i = 0; i < a->n_edges; i++) free(a->edges[i]);
     clsi_text_clear(&a->flat);
-    void *const lists[] = {a->map,   a->turns, a->arrays,       a->macros,
-                           a->sizes, a->edges, a->origin.clean, a->literal, a};
+    void *const lists[] = {a->map,   a->turns,        a->arrays,  a->macros, a->sizes,
+                           a->edges, a->origin.clean, a->literal, a};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
     *arrays = NULL;
 }

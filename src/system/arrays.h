@@ -55,8 +55,9 @@ typedef struct clsi_loops {
     char **edges; /* names of arrays that have a let at some index: u of `let u[0] = 0` */
     size_t n_map, map_room, n_turns, turns_room, n_arrays, arrays_room, n_macros, macros_room,
         n_sizes, sizes_room, n_edges, edges_room;
-    uint32_t *literal; /* by letter: 1 + how many from there on are the same at every turn; 0: not known yet */
-    size_t depth;      /* of lets within lets */
+    uint32_t *
+        literal; /* by letter: 1 + how many from there on are the same at every turn; 0: not known yet */
+    size_t depth;    /* of lets within lets */
     double elements; /* of all arrays */
 } clsi_loops;
 

@@ -60,8 +60,8 @@ void clsi_turn_text(const clsi_loops *a, size_t turn, char *out, size_t room) {
     for (int k = 0; k < 4 && turn != SIZE_MAX; turn = a->turns[turn].parent) {
         const clsi_turn *t = &a->turns[turn];
         if (is_told(a, inner, turn)) continue;
-        int n = snprintf(out + used, room - used, "%s%.*s = %ld", k++ ? ", " : " (",
-                         (int)t->length, a->origin.clean + t->name, t->value);
+        int n = snprintf(out + used, room - used, "%s%.*s = %ld", k++ ? ", " : " (", (int)t->length,
+                         a->origin.clean + t->name, t->value);
         if (n < 0 || used + (size_t)n + 2 > room) break;
         used += (size_t)n;
     }

@@ -68,7 +68,7 @@ typedef struct clsi_reader {
     cls_system *s;
     clsi_name *names;
     size_t n_names, names_capacity;
-    uint32_t *name_table; /* (name_slots) open addressing, name + 1, 0 empty */
+    uint32_t *name_table;   /* (name_slots) open addressing, name + 1, 0 empty */
     uint32_t *symbol_names; /* (symbol_names_room) by node: 1 + the name whose symbol it is */
     size_t symbol_names_room;
     size_t name_slots;

@@ -236,8 +236,7 @@ cls_status clsi_allow(clsi_reader *r, const clsi_expression *e, int kinds, const
     cls_status status = CLS_OK;
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
         const clsi_name *name = clsi_name_of_symbol(r, symbols[i], ~0);
-        if (name && !((int)name->kind & kinds))
-            status = refuse(r, e, name, kinds, what);
+        if (name && !((int)name->kind & kinds)) status = refuse(r, e, name, kinds, what);
     }
     free(symbols);
     return status;
