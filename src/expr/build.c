@@ -6,6 +6,7 @@
 #include "expr/graph.h"
 #include "base/base.h"
 #include "base/misuse.h"
+#include "base/probe.h"
 #include "expr/kernels.h"
 #include <math.h>
 #include <stdlib.h>
@@ -34,16 +35,25 @@ static cls_node *common_place(cls_graph *g, double value) {
                           : NULL;
 }
 
+static cls_node *recent_place(cls_graph *g, double value) {
+    enum { BITS = 6 };
+    _Static_assert(sizeof g->recent == sizeof(cls_node) << BITS, "one place for each hash");
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return &g->recent[bits * 0x9e3779b97f4a7c15u >> (64 - BITS)];
+}
+
 cls_node cls_constant(cls_graph *g, double value) {
     if (!g) return CLS_NO_NODE;
     cls_node *common = common_place(g, value);
-    if (common && *common) return *common - 1;
+    if (!common) common = recent_place(g, value);
+    if (*common && g->nodes[*common - 1].value == value) return *common - 1;
     /* One zero: -0.0 would print as "-0" and make x + (-0) differ from x + 0 for no one's use. */
     clsi_node key = {.op = CLS_OP_CONSTANT,
                      .arg = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE},
                      .value = value == 0 ? 0 : value};
     cls_node made = clsi_intern(g, &key);
-    if (common && made != CLS_NO_NODE) *common = made + 1;
+    if (made != CLS_NO_NODE) *common = made + 1;
     return made;
 }
 
@@ -54,9 +64,9 @@ static int grow_names(cls_graph *g) {
     uint32_t *table = clsi_calloc(slots, sizeof *table);
     if (!table) return 0;
     for (size_t k = 0; k < g->n_names; k++) {
-        size_t slot = clsi_hash_text(g->names[k], strlen(g->names[k])) & (slots - 1);
-        while (table[slot]) slot = (slot + 1) & (slots - 1);
-        table[slot] = (uint32_t)k + 1;
+        clsi_probe at = clsi_probe_name(g->names[k], strlen(g->names[k]), slots);
+        while (table[at.slot]) clsi_probe_next(&at);
+        table[at.slot] = (uint32_t)k + 1;
     }
     free(g->name_table);
     g->name_table = table;
@@ -68,10 +78,10 @@ static cls_node symbol(cls_graph *g, const char *name, uint8_t learned) {
     clsi_node key = {
         .op = CLS_OP_SYMBOL, .i = learned, .arg = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE}};
     if (!grow_names(g)) return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
-    size_t mask = g->name_slots - 1, slot = clsi_hash_text(name, strlen(name)) & mask;
-    for (; g->name_table[slot]; slot = (slot + 1) & mask) {
-        if (strcmp(g->names[g->name_table[slot] - 1], name) != 0) continue;
-        key.arg[0] = g->name_table[slot] - 1;
+    clsi_probe at = clsi_probe_name(name, strlen(name), g->name_slots);
+    for (; g->name_table[at.slot]; clsi_probe_next(&at)) {
+        if (strcmp(g->names[g->name_table[at.slot] - 1], name) != 0) continue;
+        key.arg[0] = g->name_table[at.slot] - 1;
         return clsi_intern(g, &key);
     }
     char *copy = clsi_strdup(name);
@@ -81,7 +91,7 @@ static cls_node symbol(cls_graph *g, const char *name, uint8_t learned) {
     }
     key.arg[0] = (cls_node)g->n_names;
     g->names[g->n_names++] = copy;
-    g->name_table[slot] = (uint32_t)g->n_names;
+    g->name_table[at.slot] = (uint32_t)g->n_names;
     return clsi_intern(g, &key);
 }
 

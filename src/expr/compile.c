@@ -2,8 +2,8 @@
  *
  * A program is numbered once: constants, inputs, then one register for each instruction, those of the
  * early stage first (program.h). Then it is planned in vectors (vectorise.c), or registers of lanes are
- * used again (slots.c). Costs a few passes over what the outputs are made of, and one over a byte for
- * each node of the graph. */
+ * used again (slots.c). Costs a walk down and one up over what the outputs are made of and a byte for each node
+ * of the graph, and one over the instructions. */
 #include "base/base.h"
 #include "base/misuse.h"
 #include "expr/graph.h"
@@ -26,27 +26,30 @@ int clsi_is_unary(const clsi_instruction *in) {
            in->code == CLSI_CALL;
 }
 
-static clsi_instruction encode(const cls_graph *g, cls_node k, const uint32_t *reg) {
+/* The instruction is zero. */
+static void encode(const cls_graph *g, cls_node k, const uint32_t *reg, clsi_instruction *in) {
     static const uint8_t codes[] = {
-        [CLS_OP_ADD] = CLSI_ADD,           [CLS_OP_SUB] = CLSI_SUB,
-        [CLS_OP_MUL] = CLSI_MUL,           [CLS_OP_DIV] = CLSI_DIV,
-        [CLS_OP_NEG] = CLSI_NEG,           [CLS_OP_FUNCTION] = CLSI_CALL,
-        [CLS_OP_QUOTIENT] = CLSI_QUOTIENT, [CLS_OP_FIELD] = CLSI_FIELD};
+        [CLS_OP_ADD] = CLSI_ADD, [CLS_OP_SUB] = CLSI_SUB,           [CLS_OP_MUL] = CLSI_MUL,
+        [CLS_OP_DIV] = CLSI_DIV, [CLS_OP_NEG] = CLSI_NEG,           [CLS_OP_FUNCTION] = CLSI_CALL,
+        [CLS_OP_POW] = CLSI_POW, [CLS_OP_QUOTIENT] = CLSI_QUOTIENT, [CLS_OP_FIELD] = CLSI_FIELD};
     const clsi_node *n = &g->nodes[k];
-    if (n->op == CLS_OP_FIELD)
-        return (clsi_instruction){
-            .code = CLSI_FIELD, .a = reg[clsi_arg(g, k, 0)], .b = reg[clsi_arg(g, k, 0)]};
-    clsi_instruction in = {.function = n->function, .i = n->i, .j = n->j};
-    if (n->op == CLS_OP_POW)
-        encode_power(g, n, &in);
-    else
-        in.code = codes[n->op];
-    in.a = reg[n->arg[0]];
-    in.b = clsi_arg_count(g, k) > 1 ? reg[n->arg[1]] : in.a;
+    in->code = codes[n->op];
+    if (n->op == CLS_OP_FIELD) {
+        in->a = in->b = reg[clsi_arg(g, k, 0)];
+        return;
+    }
+    in->function = n->function;
+    in->i = n->i;
+    in->j = n->j;
+    if (n->op == CLS_OP_POW) encode_power(g, n, in);
+    in->a = reg[n->arg[0]];
+    in->b = clsi_arg_count(g, k) > 1 ? reg[n->arg[1]] : in->a;
     if (n->op == CLS_OP_QUOTIENT && n->arg[2] != CLS_NO_NODE)
-        in.exponent = g->nodes[n->arg[2]].value;
-    return in;
+        in->exponent = g->nodes[n->arg[2]].value;
 }
+
+/* What is known of a node while a program is written, in one byte. */
+enum { REACHED = 1, WANTED_FIRST = 2, LATE = 4, INPUT = 8 };
 
 /* What the outputs are made of, ascending: passes go over these, not over the graph, which of a large
  * system has many times as much. */
@@ -56,69 +59,62 @@ typedef struct reached {
     unsigned char *mark; /* (graph) */
 } reached;
 
-static int list_reached(const cls_graph *g, reached *r) {
-    size_t n = 0;
-    for (size_t k = 0; k < g->n; k++) n += r->mark[k];
-    r->node = clsi_malloc((n + 1) * sizeof *r->node);
-    if (!r->node) return 0;
-    for (size_t k = 0; k < g->n; k++) {
-        k += clsi_unmarked(r->mark + k, g->n - k);
-        if (k < g->n) r->node[r->n++] = (cls_node)k;
-    }
-    return 1;
+static int stage_of(unsigned char mark) {
+    if (!(mark & LATE)) return CLSI_STAGE_EARLY;
+    return mark & WANTED_FIRST ? CLSI_STAGE_FIRST : CLSI_STAGE_REST;
 }
 
-/* first[k] = 1 for what the first outputs are made of. */
-static void mark_first(const cls_graph *g, const reached *r, size_t n, const cls_node *outputs,
-                       unsigned char *first) {
-    for (size_t k = 0; k < n; k++) first[outputs[k]] = 1;
-    for (size_t t = r->n; t-- > 0;) {
-        cls_node k = r->node[t];
-        size_t args = first[k] ? clsi_arg_count(g, k) : 0;
-        for (size_t i = 0; i < args; i++) first[clsi_arg(g, k, i)] = 1;
-        if (first[k] && clsi_block(g, k) != CLS_NO_NODE) first[clsi_block(g, k)] = 1;
+/* One walk down the graph: what is reached, and what is needed for the first outputs. */
+static size_t mark_reached(const cls_graph *g, size_t n_first, size_t n_outputs,
+                           const cls_node *outputs, reached *r) {
+    unsigned char *mark = r->mark;
+    size_t top = 0;
+    for (size_t k = 0; k < n_outputs; k++) {
+        mark[outputs[k]] |= (unsigned char)(k < n_first ? REACHED | WANTED_FIRST : REACHED);
+        if ((size_t)outputs[k] + 1 > top) top = (size_t)outputs[k] + 1;
     }
+    for (size_t k = top; k-- > 0;) {
+        uint64_t eight = 0;
+        while (k >= 8 && !mark[k] && (memcpy(&eight, mark + k - 7, 8), !eight)) k -= 8;
+        if (!mark[k]) continue;
+        r->n++;
+        size_t args = clsi_arg_count(g, k);
+        for (size_t i = 0; i < args; i++) mark[clsi_arg(g, k, i)] |= mark[k];
+        if (clsi_block(g, k) != CLS_NO_NODE) mark[clsi_block(g, k)] |= mark[k];
+    }
+    return top;
 }
 
 static int is_leaf(const cls_graph *g, size_t k) {
     return g->nodes[k].op == CLS_OP_CONSTANT || g->nodes[k].op == CLS_OP_SYMBOL;
 }
 
-/* stage[k] for reached nodes: late when they contain a late input, and then first when a first
- * output contains them. Counts what there is. */
-static void mark_stages(const cls_graph *g, const reached *r, const cls_node *inputs,
-                        const unsigned char *first, unsigned char *stage, cls_program *p) {
-    for (size_t k = p->n_early_inputs; k < p->n_inputs; k++) stage[inputs[k]] = CLSI_STAGE_REST;
-    for (size_t t = 0; t < r->n; t++) {
-        cls_node k = r->node[t];
+/* One walk up: the list, and what is late because it contains a late input. Counts what there is. */
+static void list_reached(const cls_graph *g, size_t top, const cls_node *inputs, reached *r,
+                         cls_program *p) {
+    unsigned char *mark = r->mark;
+    size_t n = 0;
+    for (size_t k = 0; k < p->n_inputs; k++)
+        mark[inputs[k]] |= (unsigned char)(k < p->n_early_inputs ? INPUT : INPUT | LATE);
+    for (size_t k = 0; k < top; k++) {
+        k += clsi_unmarked(mark + k, top - k);
+        if (k == top || !(mark[k] & REACHED)) continue;
+        r->node[n++] = (cls_node)k;
         size_t args = clsi_arg_count(g, k);
-        for (size_t i = 0; i < args; i++) stage[k] |= stage[clsi_arg(g, k, i)];
-        if (stage[k]) stage[k] = first[k] ? CLSI_STAGE_FIRST : CLSI_STAGE_REST;
+        for (size_t i = 0; i < args; i++) mark[k] |= mark[clsi_arg(g, k, i)] & LATE;
         p->n_constants += g->nodes[k].op == CLS_OP_CONSTANT;
-        for (int now = stage[k]; now < CLSI_STAGES && !is_leaf(g, k); now++) p->end[now]++;
+        if (!is_leaf(g, k)) p->end[stage_of(mark[k])]++;
     }
+    for (int now = 1; now < CLSI_STAGES; now++) p->end[now] += p->end[now - 1];
     p->n_instructions = p->end[CLSI_STAGES - 1];
 }
 
-/* Gives every reached node its register, stage by stage. */
-static cls_status number(const cls_graph *g, const reached *r, const unsigned char *stage,
-                         const cls_node *inputs, uint32_t *reg, const cls_program *p,
-                         cls_error *error) {
-    uint32_t constant = 0, next[CLSI_STAGES];
-    for (int now = 0; now < CLSI_STAGES; now++)
-        next[now] = (uint32_t)(p->n_constants + p->n_inputs + (now ? p->end[now - 1] : (size_t)0));
-    for (size_t k = 0; k < p->n_inputs; k++) /* no register of those that are reached is 0 */
-        reg[inputs[k]] = (uint32_t)(p->n_constants + k) + (r->mark[inputs[k]] != 0);
+static cls_status check_symbols(const cls_graph *g, const reached *r, cls_error *error) {
     for (size_t t = 0; t < r->n; t++) {
         cls_node k = r->node[t];
-        int symbol = g->nodes[k].op == CLS_OP_SYMBOL;
-        if (symbol && !reg[k])
+        if (g->nodes[k].op == CLS_OP_SYMBOL && !(r->mark[k] & INPUT))
             return clsi_fail(error, CLS_SYSTEM, "the symbol '%s' has no value here",
                              cls_node_name(g, k));
-        if (symbol)
-            reg[k]--;
-        else
-            reg[k] = g->nodes[k].op == CLS_OP_CONSTANT ? constant++ : next[stage[k]]++;
     }
     return CLS_OK;
 }
@@ -139,23 +135,43 @@ void clsi_find_pairs(clsi_instruction *code, size_t n) {
     }
 }
 
-static void fill(const cls_graph *g, const reached *r, const uint32_t *reg, const cls_node *outputs,
-                 cls_program *p) {
-    size_t first = p->n_constants + p->n_inputs;
+/* Gives every reached node its register, stage by stage, and writes its instruction: what it is made of has
+ * registers already. */
+static void fill(const cls_graph *g, const reached *r, const cls_node *inputs,
+                 const cls_node *outputs, uint32_t *reg, cls_program *p) {
+    size_t first = p->n_constants + p->n_inputs, done = 0;
+    uint32_t constant = 0, next[CLSI_STAGES];
+    for (int now = 0; now < CLSI_STAGES; now++)
+        next[now] = (uint32_t)(first + (now ? p->end[now - 1] : (size_t)0));
+    for (size_t k = 0; k < p->n_inputs; k++) reg[inputs[k]] = (uint32_t)(p->n_constants + k);
     for (size_t t = 0; t < r->n; t++) {
         cls_node k = r->node[t];
         const clsi_node *n = &g->nodes[k];
         if (n->op == CLS_OP_CONSTANT) {
-            p->constants[reg[k]] = n->value;
+            p->constants[constant] = n->value;
+            reg[k] = constant++;
         } else if (n->op != CLS_OP_SYMBOL) {
+            reg[k] = next[stage_of(r->mark[k])]++;
             p->node[reg[k] - first] = k;
-            p->code[reg[k] - first] = encode(g, k, reg);
+            encode(g, k, reg, &p->code[reg[k] - first]);
         }
     }
     for (size_t k = 0; k < p->n_outputs; k++) p->outputs[k] = reg[outputs[k]];
-    size_t done = 0;
     for (int now = 0; now < CLSI_STAGES; done = p->end[now], now++)
         clsi_find_pairs(p->code + done, p->end[now] - done);
+}
+
+static cls_status plan_fields(const cls_graph *g, const reached *r, const uint32_t *reg,
+                              cls_program *p, cls_error *error) {
+    unsigned char *marks = clsi_calloc(g->n, 2), *stage = marks + g->n;
+    if (!marks) return CLS_MEMORY;
+    for (size_t t = 0; t < r->n; t++) {
+        marks[r->node[t]] = 1;
+        stage[r->node[t]] = (unsigned char)stage_of(r->mark[r->node[t]]);
+    }
+    cls_status status = clsi_program_plan_fields(g, marks, stage, reg, p, error);
+    free(marks);
+    return status;
 }
 
 /* Marks parameter registers among those from a on. */
@@ -219,31 +235,28 @@ static cls_status check_outputs(const cls_graph *g, const cls_program *p, const 
 /* Instructions as they stand; what is needed of the graph for it is given back before plans are made. */
 static cls_status write_code(const cls_graph *g, const cls_node *inputs, const cls_node *outputs,
                              cls_program *p, cls_error *error) {
-    unsigned char *marks = clsi_calloc(g->n, 3);
-    uint32_t *reg = clsi_calloc(g->n, sizeof *reg);
-    reached r = {.mark = marks};
+    reached r = {.mark = clsi_calloc(g->n, 1)};
+    size_t top = r.mark ? mark_reached(g, p->n_first_outputs, p->n_outputs, outputs, &r) : 0;
     cls_status status = CLS_MEMORY;
-    if (marks && reg) {
-        unsigned char *first = marks + g->n, *stage = marks + 2 * g->n;
-        clsi_reach(g, p->n_outputs, outputs, marks);
-        if (list_reached(g, &r)) {
-            mark_first(g, &r, p->n_first_outputs, outputs, first);
-            mark_stages(g, &r, inputs, first, stage, p);
-            status = number(g, &r, stage, inputs, reg, p, error);
-        }
-        if (status == CLS_OK) {
-            p->constants = clsi_calloc(p->n_constants, sizeof *p->constants);
-            p->code = clsi_calloc(p->n_instructions, sizeof *p->code);
-            p->node = clsi_calloc(p->n_instructions, sizeof *p->node);
-            p->outputs = clsi_calloc(p->n_outputs, sizeof *p->outputs);
-            if (!p->constants || !p->code || !p->node || !p->outputs) status = CLS_MEMORY;
-        }
-        if (status == CLS_OK) {
-            fill(g, &r, reg, outputs, p);
-            status = clsi_program_plan_fields(g, marks, stage, reg, p, error);
-        }
+    uint32_t *reg = NULL;
+    r.node = r.mark ? clsi_malloc((r.n + 1) * sizeof *r.node) : NULL;
+    if (r.node) {
+        list_reached(g, top, inputs, &r, p);
+        status = check_symbols(g, &r, error);
     }
-    free(marks);
+    if (status == CLS_OK) {
+        reg = clsi_malloc(g->n * sizeof *reg); /* read where a node is reached or an input */
+        p->constants = clsi_calloc(p->n_constants, sizeof *p->constants);
+        p->code = clsi_calloc(p->n_instructions, sizeof *p->code);
+        p->node = clsi_calloc(p->n_instructions, sizeof *p->node);
+        p->outputs = clsi_calloc(p->n_outputs, sizeof *p->outputs);
+        if (!reg || !p->constants || !p->code || !p->node || !p->outputs) status = CLS_MEMORY;
+    }
+    if (status == CLS_OK) {
+        fill(g, &r, inputs, outputs, reg, p);
+        if (g->n_fields) status = plan_fields(g, &r, reg, p, error);
+    }
+    free(r.mark);
     free(reg);
     free(r.node);
     return status == CLS_MEMORY ? clsi_no_memory(error) : status;

@@ -2,8 +2,8 @@
  *
  * Problem: a walk over the whole graph per question makes every question about one of many equal
  * cells cost as much as all cells together. So what is reached is collected by a hash set, then
- * sorted: indices are a topological order. A cone that turns out to be a large part of the graph is
- * marked in an array instead, which is cheaper then; one of a few nodes, as most are, needs no memory. */
+ * sorted: indices are a topological order. A cone that turns out to be large is marked in bits instead,
+ * which is cheaper then; one of a few nodes, as most are, needs no memory. */
 #include "base/base.h"
 #include "expr/graph.h"
 #include <stdlib.h>
@@ -72,36 +72,52 @@ static int leave_few(clsi_cone *c) {
     return rehash(c, 8 * CLSI_FEW_NODES);
 }
 
-/* Marks in an array instead of a table. */
+/* Marks in bits, one for each node of the graph, instead of a table. */
+static void mark(clsi_cone *c, cls_node a) {
+    c->bits[a / 64] |= UINT64_C(1) << a % 64;
+}
+
 static int make_dense(const cls_graph *g, clsi_cone *c) {
-    uint32_t *place = clsi_calloc(g->n, sizeof *place);
-    if (!place) return 0;
-    for (size_t k = 0; k < c->n; k++) place[c->node[k]] = 1;
+    uint64_t *bits = clsi_calloc(g->n / 64 + 1, sizeof *bits);
+    uint32_t *place = clsi_malloc(g->n * sizeof *place);
+    if (!bits || !place) {
+        free(bits);
+        free(place);
+        return 0;
+    }
     free(c->place);
-    c->place = place;
+    c->place = place; /* read where a bit is set */
+    c->bits = bits;
+    for (size_t k = 0; k < c->n; k++) mark(c, c->node[k]);
     c->dense = 1;
     c->size = g->n;
     return 1;
 }
 
+static void mark_arguments(const cls_graph *g, clsi_cone *c, cls_node a) {
+    size_t args = clsi_arg_count(g, a);
+    for (size_t i = 0; i < args; i++) mark(c, clsi_arg(g, a, i));
+    if (clsi_block(g, a) != CLS_NO_NODE) mark(c, clsi_block(g, a));
+}
+
 /* All that the marked nodes are made of, by a walk down the graph in its order, which memory likes; then
- * places, ascending. */
+ * places, ascending. 64 nodes that are not there cost as much as one that is. */
 static int fill_dense(const cls_graph *g, clsi_cone *c) {
-    size_t n = 0;
-    for (size_t k = g->n; k-- > 0;) {
-        if (!c->place[k]) continue;
-        n++;
-        size_t args = clsi_arg_count(g, k);
-        for (size_t i = 0; i < args; i++) c->place[clsi_arg(g, k, i)] = 1;
-        if (clsi_block(g, k) != CLS_NO_NODE) c->place[clsi_block(g, k)] = 1;
-    }
+    size_t n = 0, words = g->n / 64 + 1;
+    for (size_t w = words; w-- > 0;)
+        for (uint64_t left = c->bits[w]; left; n++) {
+            unsigned highest = 63u - (unsigned)__builtin_clzll(left);
+            mark_arguments(g, c, (cls_node)(64 * w + highest));
+            left = c->bits[w] & ((UINT64_C(1) << highest) - 1); /* arguments may be there, too */
+        }
     if (!clsi_grow(&c->node, &c->room, n, sizeof *c->node)) return 0;
     c->n = 0;
-    for (size_t k = 0; c->n < n; k++) {
-        if (!c->place[k]) continue;
-        c->node[c->n++] = (cls_node)k;
-        c->place[k] = (uint32_t)c->n;
-    }
+    for (size_t w = 0; w < words; w++)
+        for (uint64_t left = c->bits[w]; left; left &= left - 1) {
+            cls_node a = (cls_node)(64 * w + (unsigned)__builtin_ctzll(left));
+            c->node[c->n++] = a;
+            c->place[a] = (uint32_t)c->n;
+        }
     return 1;
 }
 
@@ -117,11 +133,14 @@ static int take(const cls_graph *g, clsi_cone *c, cls_node a) {
         }
         if (!leave_few(c)) return 0;
     }
-    if (c->dense) return c->place[a] = 1;
+    if (c->dense) {
+        mark(c, a);
+        return 1;
+    }
     if (clsi_cone_look_up(c, a)) return 1;
     if (!clsi_grow(&c->node, &c->room, c->n + 1, sizeof *c->node)) return 0;
     c->node[c->n++] = a;
-    if (c->n > 4096 && c->n > g->n / 16) return make_dense(g, c);
+    if (c->n > 4096 && c->n > g->n / 512) return make_dense(g, c);
     if (2 * c->n > c->slots) return rehash(c, 4 * c->slots);
     enter(c, c->n - 1);
     return 1;
@@ -165,6 +184,7 @@ int clsi_cone_collect(const cls_graph *g, size_t count, const cls_node *nodes, c
     c->node = c->few;
     c->room = CLSI_FEW_NODES;
     c->place = NULL;
+    c->bits = NULL;
     memset(c->few_places, 0, sizeof c->few_places);
     for (size_t i = 0; i < count; i++)
         if (nodes[i] < g->n && !take(g, c, nodes[i])) return 0;
@@ -201,7 +221,9 @@ size_t clsi_cone_weight(const cls_graph *g, cls_node a) {
 void clsi_cone_free(clsi_cone *c) {
     if (c->node != c->few) free(c->node);
     free(c->place);
+    free(c->bits);
     c->place = NULL;
+    c->bits = NULL;
     c->node = NULL;
     c->n = 0;
 }

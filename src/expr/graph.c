@@ -24,36 +24,60 @@ static uint64_t hash_node(const clsi_node *node) {
     return h;
 }
 
-/* Where a node is looked for: first NEAR places that follow from the numbers of its arguments, then
- * anywhere. What is built together stands together, so that a graph of millions of nodes is built
- * out of the cache; and no pattern of arguments makes more than NEAR places busy. */
-enum { NEAR = 16, SLOT = sizeof(uint32_t) + 1 }; /* bytes of the table */
-
-typedef struct search {
-    size_t near, far, tries;
-    uint8_t tag; /* nodes with another one are not looked at, which would be in no cache */
-} search;
-
-static uint8_t *tags(uint32_t *table, size_t size) {
-    return (uint8_t *)(table + size);
-}
-
-static search search_for(const clsi_node *node) {
-    uint64_t h = hash_node(node);
-    if (node->op == CLS_OP_CONSTANT || node->op == CLS_OP_SYMBOL)
-        return (search){h, h, 0, (uint8_t)(h >> 40)};
-    size_t b = node->arg[1] == CLS_NO_NODE ? 0 : node->arg[1];
-    return (search){4 * (node->arg[0] + b) + (h >> 58), h, 0, (uint8_t)(h >> 40)};
-}
-
-static size_t next_slot(search *s) {
-    size_t k = s->tries++;
-    return k < NEAR ? s->near + k : s->far + (k - NEAR);
-}
+/* Where a node is looked for: among the nodes that are made of its younger argument, then of the older
+ * one, as far as they have less than MOST of them, then in a table by hash. What is built together stands
+ * together, so that a graph of millions of nodes is built out of the cache, and nothing has to be entered
+ * anew when it grows; an argument that everything is made of has a list of MOST all the same. Lists only
+ * grow, so that a node is looked for where it was put. */
+enum { MOST = 8, FIRST_SLOTS = 64 };
 
 /* The key is compared as bytes: 0.0 and -0.0 differ, a NaN equals itself. clsi_node has no padding
  * (4 bytes, 3 words, 1 double). */
 _Static_assert(sizeof(clsi_node) == 24, "clsi_node is hashed as bytes");
+
+static int is_same(const clsi_node *a, const clsi_node *b) {
+    uint64_t x[3], y[3];
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    return x[1] == y[1] && x[0] == y[0] && x[2] == y[2];
+}
+
+/* Whose lists a node may stand in. Constants, symbols and fields stand in none, and no constant has one. */
+static size_t lists_of(const cls_graph *g, const clsi_node *n, cls_node list[2]) {
+    size_t count = 0;
+    if (n->op == CLS_OP_CONSTANT || n->op == CLS_OP_SYMBOL || n->op == CLS_OP_FIELD) return 0;
+    for (int i = 0; i < 2; i++)
+        if (n->arg[i] < g->n && g->nodes[n->arg[i]].op != CLS_OP_CONSTANT)
+            list[count++] = n->arg[i];
+    if (count == 2 && list[0] == list[1]) count = 1;
+    if (count == 2 && list[0] < list[1]) {
+        cls_node older = list[0];
+        list[0] = list[1];
+        list[1] = older;
+    }
+    return count;
+}
+
+/* Where a node is, or where it belongs. */
+typedef struct place {
+    uint32_t found; /* node + 1 */
+    cls_node list;  /* CLS_NO_NODE: in the table */
+    size_t slot;
+} place;
+
+static place place_of(const cls_graph *g, const clsi_node *key) {
+    cls_node list[2];
+    size_t lists = lists_of(g, key, list);
+    for (size_t i = 0; i < lists; i++) {
+        size_t seen = 0;
+        for (uint32_t at = g->links[list[i]].first; at; at = g->links[at - 1].next, seen++)
+            if (is_same(&g->nodes[at - 1], key)) return (place){at, list[i], 0};
+        if (seen < MOST) return (place){0, list[i], 0};
+    }
+    size_t mask = g->table_size - 1, slot = hash_node(key) & mask;
+    while (g->table[slot] && !is_same(&g->nodes[g->table[slot] - 1], key)) slot = (slot + 1) & mask;
+    return (place){g->table[slot], CLS_NO_NODE, slot};
+}
 
 cls_status cls_graph_create(const cls_graph_limits *limits, cls_graph **out, cls_error *error) {
     NEED(error, out);
@@ -65,8 +89,8 @@ cls_status cls_graph_create(const cls_graph_limits *limits, cls_graph **out, cls
     if (!g->limits.max_nodes) g->limits.max_nodes = 1000000;
     if (!g->limits.max_length) g->limits.max_length = 65536;
     if (!g->limits.max_depth) g->limits.max_depth = 200;
-    g->table_size = 1024;
-    g->table = clsi_calloc(g->table_size, SLOT);
+    g->table_size = FIRST_SLOTS;
+    g->table = clsi_calloc(g->table_size, sizeof *g->table);
     if (!g->table) {
         free(g);
         return clsi_no_memory(error);
@@ -85,6 +109,7 @@ void cls_graph_free(cls_graph **graph) {
     clsi_graph_drop_fields(g);
     free(g->nodes);
     free(g->table);
+    free(g->links);
     free(g);
     *graph = NULL;
 }
@@ -103,13 +128,15 @@ cls_status clsi_graph_copy(const cls_graph *g, cls_graph **out, cls_error *error
     if (!c) return clsi_no_memory(error);
     c->n_names = c->n_fields = 0; /* what is owned is counted when it is there */
     c->nodes = copied(g->nodes, g->n, sizeof *g->nodes, &ok);
-    c->table = g->table ? copied(g->table, g->table_size, SLOT, &ok) : NULL;
+    c->table = g->table ? copied(g->table, g->table_size, sizeof *g->table, &ok) : NULL;
+    c->links = g->table ? copied(g->links, g->n, sizeof *g->links, &ok) : NULL;
     c->name_table = copied(g->name_table, g->name_slots, sizeof *g->name_table, &ok);
     c->points = copied(g->points, g->n_points, sizeof *g->points, &ok);
     c->point_nodes = copied(g->point_nodes, g->n_point_nodes, sizeof *g->point_nodes, &ok);
     c->names = copied(g->names, g->n_names, sizeof *g->names, &ok);
     c->fields = copied(g->fields, g->n_fields, sizeof *g->fields, &ok);
     c->capacity = g->n;
+    c->links_room = c->links ? g->n : 0;
     c->names_capacity = g->n_names;
     c->points_capacity = g->n_points;
     c->point_nodes_capacity = g->n_point_nodes;
@@ -147,16 +174,28 @@ cls_status clsi_graph_no_memory(const cls_graph *g) {
     return CLS_MEMORY;
 }
 
-/* A table of `size` places for the nodes that are there. */
-static int fill_table(cls_graph *g, size_t size) {
-    uint32_t *table = clsi_calloc(size, SLOT);
+/* Node k into the list or the table; the place is that of its key. */
+static void put(cls_graph *g, size_t k, const place *at) {
+    g->links[k] = (clsi_link){0, 0};
+    if (at->list == CLS_NO_NODE) {
+        g->table[at->slot] = (uint32_t)k + 1;
+        g->in_table++;
+        return;
+    }
+    g->links[k].next = g->links[at->list].first;
+    g->links[at->list].first = (uint32_t)k + 1;
+}
+
+/* A table twice as large, which is at most half full. */
+static int grow_table(cls_graph *g) {
+    size_t size = 2 * g->table_size;
+    uint32_t *table = clsi_calloc(size, sizeof *table);
     if (!table) return 0;
-    for (size_t k = 0; k < g->n; k++) {
-        search at = search_for(&g->nodes[k]);
-        size_t slot = next_slot(&at) & (size - 1);
-        while (table[slot]) slot = next_slot(&at) & (size - 1);
-        table[slot] = (uint32_t)k + 1;
-        tags(table, size)[slot] = at.tag;
+    for (size_t i = 0; i < g->table_size; i++) {
+        if (!g->table[i]) continue;
+        size_t slot = hash_node(&g->nodes[g->table[i] - 1]) & (size - 1);
+        while (table[slot]) slot = (slot + 1) & (size - 1);
+        table[slot] = g->table[i];
     }
     free(g->table);
     g->table = table;
@@ -166,34 +205,51 @@ static int fill_table(cls_graph *g, size_t size) {
 
 void clsi_graph_pack(cls_graph *g) {
     free(g->table);
+    free(g->links);
     g->table = NULL;
+    g->links = NULL;
+    g->links_room = 0;
+}
+
+/* The lists and the table of the nodes that are there: what was given back. */
+static int unpack(cls_graph *g) {
+    size_t n = g->n;
+    if (!clsi_grow(&g->links, &g->links_room, n, sizeof *g->links)) return 0;
+    if (!(g->table = clsi_calloc(g->table_size, sizeof *g->table))) return 0;
+    g->in_table = 0;
+    for (size_t k = 0; k < n; k++) {
+        g->n = k; /* as it was when this one was made */
+        place at = place_of(g, &g->nodes[k]);
+        put(g, k, &at);
+    }
+    g->n = n;
+    return 1;
+}
+
+static int room_for_one(cls_graph *g) {
+    if (g->n < g->capacity && g->n < g->links_room) return 1;
+    return clsi_grow(&g->nodes, &g->capacity, g->n + 1, sizeof *g->nodes) &&
+           clsi_grow(&g->links, &g->links_room, g->n + 1, sizeof *g->links);
+}
+
+static cls_node too_large(cls_graph *g) {
+    char text[128];
+    snprintf(text, sizeof text, "expression too large: more than %zu nodes; simplify the formulas",
+             g->limits.max_nodes);
+    return clsi_graph_fail(g, CLS_SYSTEM, text);
 }
 
 cls_node clsi_intern(cls_graph *g, const clsi_node *key) {
-    if (!g->table && !fill_table(g, g->table_size))
-        return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
-    search at = search_for(key);
-    size_t mask = g->table_size - 1, slot = next_slot(&at) & mask;
-    uint8_t *tag = tags(g->table, g->table_size);
-    for (; g->table[slot]; slot = next_slot(&at) & mask) {
-        uint32_t found = g->table[slot] - 1;
-        if (tag[slot] == at.tag && memcmp(&g->nodes[found], key, sizeof *key) == 0) return found;
-    }
+    if (!g->table && !unpack(g)) return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
+    place at = place_of(g, key);
+    if (at.found) return at.found - 1;
     if (g->error.status != CLS_OK) return CLS_NO_NODE;
-    if (g->n >= g->limits.max_nodes) {
-        char text[128];
-        snprintf(text, sizeof text,
-                 "expression too large: more than %zu nodes; simplify the formulas",
-                 g->limits.max_nodes);
-        return clsi_graph_fail(g, CLS_SYSTEM, text);
-    }
-    if (!clsi_grow(&g->nodes, &g->capacity, g->n + 1, sizeof *g->nodes))
-        return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
+    if (g->n >= g->limits.max_nodes) return too_large(g);
+    if (!room_for_one(g)) return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
     g->nodes[g->n] = *key;
-    g->table[slot] = (uint32_t)g->n + 1;
-    tag[slot] = at.tag;
+    put(g, g->n, &at);
     g->n++;
-    if (g->n > g->table_size / 8 * 5 && !fill_table(g, g->table_size * 2))
+    if (2 * g->in_table > g->table_size && !grow_table(g))
         return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
     return (cls_node)(g->n - 1);
 }

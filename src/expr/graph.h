@@ -22,12 +22,20 @@ typedef struct clsi_point_list {
     uint32_t first, n;
 } clsi_point_list;
 
+/* 1 + the youngest node in the list of those made of this one; 1 + the next in the list that this one is in. */
+typedef struct clsi_link {
+    uint32_t first, next;
+} clsi_link;
+
 struct cls_graph {
     clsi_node *nodes;
     size_t n, capacity;
-    uint32_t *table; /* open addressing, node + 1, 0 empty; then a byte of each hash (tags) */
-    size_t table_size;
-    cls_node common[4]; /* 1 + the nodes of the constants 0, 1, -1, 0.5 */
+    clsi_link *links; /* (n) where nodes are looked for (graph.c); NULL together with the table */
+    size_t links_room;
+    uint32_t *table; /* of those in no list: open addressing, node + 1, 0 empty */
+    size_t table_size, in_table;
+    cls_node common[4];  /* 1 + the nodes of the constants 0, 1, -1, 0.5 */
+    cls_node recent[64]; /* and of some others, by hash */
     char **names;
     size_t n_names, names_capacity;
     uint32_t *name_table; /* (name_slots) open addressing, name + 1, 0 empty */
@@ -107,6 +115,7 @@ typedef struct clsi_cone {
     size_t n, room;
     cls_node *node;  /* (n) */
     uint32_t *place; /* open addressing (slots), or by node (size) when dense: position + 1 */
+    uint64_t *bits;  /* when dense: which nodes are members */
     size_t slots, size;
     int dense;
     int small; /* then all is here */
@@ -123,7 +132,7 @@ size_t clsi_cone_weight(const cls_graph *g, cls_node a);
 /* The position of a member + 1, 0 for others. */
 uint32_t clsi_cone_look_up(const clsi_cone *c, cls_node a); /* where it is not dense */
 static inline uint32_t clsi_cone_at(const clsi_cone *c, cls_node a) {
-    if (c->dense) return a < c->size ? c->place[a] : 0;
+    if (c->dense) return a < c->size && (c->bits[a / 64] >> a % 64 & 1) ? c->place[a] : 0;
     return clsi_cone_look_up(c, a);
 }
 /* active[k] = 1 (n bytes, zeroed by the caller) for members that contain one of the symbols. */
@@ -140,6 +149,11 @@ void clsi_repeats_free(clsi_repeats **repeats);
 int clsi_repeats_find(clsi_repeats *r, const clsi_cone *cone, size_t n_marks, const cls_node *marks,
                       size_t *n_out, cls_node *out);
 void clsi_repeats_keep(clsi_repeats *r, size_t n_out, const cls_node *out);
+/* The same without a cone, where a formula has the shape of one that was found lately: its members but for
+ * constants, ascending, of which the caller takes the marks; 0: not so. Then the results, unless marks are others. */
+size_t clsi_repeats_members(clsi_repeats *r, cls_node formula, const cls_node **members);
+int clsi_repeats_again(clsi_repeats *r, size_t n_marks, const cls_node *marks, size_t *n_out,
+                       cls_node *out);
 /* The symbols that some nodes contain, ascending, for the caller to free; NULL: no memory. */
 cls_node *clsi_list_symbols(const cls_graph *g, size_t count, const cls_node *nodes, size_t *n);
 /* The number of nodes that `a` contains; without constants and symbols. */

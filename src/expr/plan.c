@@ -82,18 +82,27 @@ static uint32_t add_scalar(clsi_planner *s, clsi_instruction in) {
 
 /* ---- neighbours ---- */
 
+/* Operands in the registers of the plan. */
+typedef struct operands {
+    uint32_t a, b;
+} operands;
+
+static operands moved_operands(clsi_planner *s, uint32_t k) {
+    const clsi_instruction *in = &s->p->code[k];
+    operands at = {s->negative[k] != CLSI_NOWHERE ? s->negative[k] : place_of(s, in->a), 0};
+    at.b = place_of(s, in->b);
+    int commutes = in->code == CLSI_ADD || in->code == CLSI_MUL || s->adds[k];
+    if (!commutes || (at.a | at.b) & CLSI_IN_CONSTANTS || at.a <= at.b) return at;
+    return (operands){at.b, at.a};
+}
+
 /* An instruction in the registers of the plan. */
 static clsi_instruction moved(clsi_planner *s, uint32_t k) {
     clsi_instruction in = s->p->code[k];
-    in.a = s->negative[k] != CLSI_NOWHERE ? s->negative[k] : place_of(s, in.a);
-    in.b = place_of(s, in.b);
+    operands at = moved_operands(s, k);
+    in.a = at.a;
+    in.b = at.b;
     if (s->adds[k]) in.code = CLSI_ADD;
-    int commutes = in.code == CLSI_ADD || in.code == CLSI_MUL;
-    if (commutes && !((in.a | in.b) & CLSI_IN_CONSTANTS) && in.a > in.b) {
-        uint32_t a = in.a;
-        in.a = in.b;
-        in.b = a;
-    }
     return in;
 }
 
@@ -102,36 +111,43 @@ static uint32_t value_of(uint32_t place) {
 }
 
 static clsi_pair pair_of(clsi_planner *s, uint32_t k) {
-    clsi_instruction in = moved(s, k);
+    operands in = moved_operands(s, k);
     uint64_t old = s->block[value_of(in.a)], young = s->block[value_of(in.b)];
     return (clsi_pair){old < young ? young << 32 | old : old << 32 | young, in.a, in.b, k};
 }
 
-static int by_numbers(const clsi_pair *p, const clsi_pair *q, uint32_t a, uint32_t b, uint32_t c,
-                      uint32_t d) {
-    if (p->blocks != q->blocks) return p->blocks < q->blocks ? -1 : 1;
-    if (a != b) return a < b ? -1 : 1;
-    if (c != d) return c < d ? -1 : 1;
-    return p->k < q->k ? -1 : p->k > q->k;
+/* By blocks, then by first or by second operands, then as in the program: no two are equal. */
+static inline int is_before(const clsi_pair *p, const clsi_pair *q, int second) {
+    if (p->blocks != q->blocks) return p->blocks < q->blocks;
+    uint64_t pa = value_of(p->a), pb = value_of(p->b), qa = value_of(q->a), qb = value_of(q->b);
+    uint64_t x = second ? pb << 32 | pa : pa << 32 | pb, y = second ? qb << 32 | qa : qa << 32 | qb;
+    return x != y ? x < y : p->k < q->k;
 }
 
-static int by_first(const void *left, const void *right) {
-    const clsi_pair *p = left, *q = right;
-    return by_numbers(p, q, value_of(p->a), value_of(q->a), value_of(p->b), value_of(q->b));
+/* How many ascend from the first one on. */
+static size_t ascending(size_t n, const clsi_pair *pairs, int second) {
+    size_t i = 1;
+    while (i < n && is_before(&pairs[i - 1], &pairs[i], second)) i++;
+    return i < n ? i : n;
 }
 
-static int by_second(const void *left, const void *right) {
-    const clsi_pair *p = left, *q = right;
-    return by_numbers(p, q, value_of(p->b), value_of(q->b), value_of(p->a), value_of(q->a));
-}
-
-typedef int compare(const void *left, const void *right);
-
-/* As the cells of an array mostly are. */
-static int is_sorted(size_t n, const clsi_pair *pairs, compare *order) {
-    for (size_t i = 1; i < n; i++)
-        if (order(&pairs[i - 1], &pairs[i]) > 0) return 0;
-    return 1;
+/* Stretches that ascend, of which the cells of an array have a few, two and two into one until all do. */
+static void merge_sort(size_t n, clsi_pair *pairs, clsi_pair *spare, int second) {
+    for (;;) {
+        clsi_pair *to = spare;
+        for (size_t begin = 0; begin < n;) {
+            size_t i = begin, middle = begin + ascending(n - begin, pairs + begin, second);
+            if (middle - begin == n) return;
+            size_t end = middle, j = middle;
+            if (middle < n) end += ascending(n - middle, pairs + middle, second);
+            while (i < middle && j < end)
+                *to++ = is_before(&pairs[j], &pairs[i], second) ? pairs[j++] : pairs[i++];
+            while (i < middle) *to++ = pairs[i++];
+            while (j < end) *to++ = pairs[j++];
+            begin = end;
+        }
+        memcpy(pairs, spare, n * sizeof *pairs);
+    }
 }
 
 /* Together what has equal blocks, ascending, otherwise in the order that it had; 0: nothing done. Cells of an
@@ -175,15 +191,14 @@ static size_t of_one_block(size_t n, const clsi_pair *pairs) {
     return count;
 }
 
-static void sort_pairs(size_t n, clsi_pair *pairs, clsi_pair *spare, compare *order) {
-    if (is_sorted(n, pairs, order)) return;
-    if (!gather(n, pairs, spare)) {
-        qsort(pairs, n, sizeof *pairs, order);
+static void sort_pairs(size_t n, clsi_pair *pairs, clsi_pair *spare) {
+    if (ascending(n, pairs, 0) == n || !gather(n, pairs, spare)) {
+        merge_sort(n, pairs, spare, 0);
         return;
     }
     for (size_t i = 0, count; i < n; i += count) {
         count = of_one_block(n - i, pairs + i);
-        if (!is_sorted(count, pairs + i, order)) qsort(pairs + i, count, sizeof *pairs, order);
+        merge_sort(count, pairs + i, spare, 0);
     }
 }
 
@@ -225,13 +240,13 @@ static size_t count_runs(const clsi_planner *s, size_t n, const clsi_pair *pairs
  * by second operands, whichever has fewer runs. */
 static void choose_order(const clsi_planner *s, size_t n, clsi_pair *pairs, clsi_pair *spare) {
     clsi_pair *trial = spare + n;
-    sort_pairs(n, pairs, spare, by_first);
+    sort_pairs(n, pairs, spare);
     for (size_t i = 0, count; i < n; i += count) {
         count = of_one_block(n - i, pairs + i);
         size_t runs = count_runs(s, count, pairs + i);
         if (runs == 1) continue;
         memcpy(trial, pairs + i, count * sizeof *pairs);
-        if (!is_sorted(count, trial, by_second)) qsort(trial, count, sizeof *trial, by_second);
+        merge_sort(count, trial, spare, 1);
         if (count_runs(s, count, trial) < runs) memcpy(pairs + i, trial, count * sizeof *pairs);
     }
 }

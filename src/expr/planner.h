@@ -39,7 +39,7 @@ typedef struct clsi_planner {
     uint32_t *slots;             /* (n_slots) where kinds are looked up: their numbers + 1 */
     uint32_t *items, *scalars;   /* (n_instructions) items: those that are needed, by kinds */
     clsi_pair *pairs;            /* of one kind, and room to sort them */
-    size_t n_scalars, pairs_room, n_kinds, kinds_room, n_slots;
+    size_t n_scalars, pairs_room, n_kinds, kinds_room, n_slots, last_kind;
     int failed;
 } clsi_planner;
 

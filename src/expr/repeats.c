@@ -12,6 +12,8 @@
  * constants and whether nodes are the same, all of which the shape has. Only the order of commuting
  * arguments follows the numbers of nodes; it is found anew here, but which factor a constant was pulled
  * out of stays as it was for the first. So cells get formulas of one form, as plans like them.
+ * Neighbours have one shape mostly: whether a formula has that of a former one is seen by walking down
+ * both, without its cone.
  * Formulas of more than MOST members (a few long ones in any system) and with fields are not looked up. */
 #include "base/base.h"
 #include "expr/graph.h"
@@ -41,6 +43,8 @@ struct clsi_repeats {
     uint16_t rank[MOST];             /* of its cone: which member */
     size_t n_key, n_members;         /* 0: not to be kept */
     uint64_t hash;
+    uint16_t recent[2]; /* shapes + 1 that were found last: neighbours mostly have them */
+    uint16_t matched;   /* shape + 1 of `node`, when members were asked for */
 };
 
 clsi_repeats *clsi_repeats_create(cls_graph *g) {
@@ -148,19 +152,89 @@ static void make_step(clsi_repeats *r, const clsi_node *step, size_t k) {
     r->made[k] = clsi_intern(r->g, &n);
 }
 
-int clsi_repeats_find(clsi_repeats *r, const clsi_cone *cone, size_t n_marks, const cls_node *marks,
-                      size_t *n_out, cls_node *out) {
-    if (!r || !write_key(r, cone, n_marks, marks)) return 0;
-    size_t s = slot_of(r);
-    if (!r->slot[s]) return 0;
-    const shape *x = &r->list[r->slot[s] - 1];
+static void remember(clsi_repeats *r, uint16_t which) {
+    if (r->recent[0] == which) return;
+    r->recent[1] = r->recent[0];
+    r->recent[0] = which;
+}
+
+static int replay(clsi_repeats *r, uint16_t which, size_t *n_out, cls_node *out) {
+    const shape *x = &r->list[which - 1];
     for (size_t k = 0; k < x->n_steps; k++) {
         make_step(r, &x->step[k], k);
         if (r->made[k] == CLS_NO_NODE) return 0;
     }
     for (size_t k = 0; k < x->n_out; k++) out[k] = node_of(r, x->out[k]);
     *n_out = x->n_out;
+    remember(r, which);
     return 1;
+}
+
+/* One member as the shape wants it; its arguments become members. */
+static int match_member(clsi_repeats *r, const clsi_node *want, cls_node a) {
+    const cls_graph *g = r->g;
+    const clsi_node *have = &g->nodes[a];
+    if (have->op != want->op || have->function != want->function || have->i != want->i ||
+        have->j != want->j || memcmp(&have->value, &want->value, sizeof have->value) != 0)
+        return 0;
+    size_t args = clsi_arg_count(g, a);
+    for (size_t i = 0; i < args; i++) {
+        uint32_t ref = want->arg[i];
+        cls_node b = have->arg[i];
+        if (ref & FIXED) {
+            if ((FIXED | b) != ref) return 0;
+        } else if (r->node[ref] == CLS_NO_NODE && g->nodes[b].op != CLS_OP_CONSTANT) {
+            r->node[ref] = b;
+        } else if (r->node[ref] != b) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Down from the formula: its members, where it has the shape. They must ascend, as those of the shape do. */
+static int match(clsi_repeats *r, const shape *x, cls_node formula) {
+    size_t n = x->n_members;
+    for (size_t k = 0; k < n; k++) r->node[k] = CLS_NO_NODE;
+    if (n) r->node[n - 1] = formula;
+    for (size_t k = n; k-- > 0;) {
+        cls_node a = r->node[k];
+        if (a == CLS_NO_NODE || (k + 1 < n && a >= r->node[k + 1])) return 0;
+        if (!match_member(r, &x->key[k], a)) return 0;
+    }
+    return n > 0;
+}
+
+size_t clsi_repeats_members(clsi_repeats *r, cls_node formula, const cls_node **members) {
+    if (!r || formula >= r->g->n || r->g->n >= FIXED) return 0;
+    r->matched = 0;
+    for (int i = 0; i < 2 && !r->matched; i++)
+        if (r->recent[i] && match(r, &r->list[r->recent[i] - 1], formula))
+            r->matched = r->recent[i];
+    if (!r->matched) return 0;
+    *members = r->node;
+    return r->n_members = r->list[r->matched - 1].n_members;
+}
+
+static uint32_t ref_of(const clsi_repeats *r, const cls_node *step, size_t n_steps, cls_node a);
+
+int clsi_repeats_again(clsi_repeats *r, size_t n_marks, const cls_node *marks, size_t *n_out,
+                       cls_node *out) {
+    const shape *x = &r->list[r->matched - 1];
+    if (x->n_key != x->n_members + n_marks) return 0;
+    for (size_t k = 0; k < n_marks; k++) {
+        if (marks[k] >= r->g->n || r->g->nodes[marks[k]].op == CLS_OP_CONSTANT) return 0;
+        if (x->key[x->n_members + k].arg[0] != ref_of(r, NULL, 0, marks[k])) return 0;
+    }
+    return replay(r, r->matched, n_out, out);
+}
+
+int clsi_repeats_find(clsi_repeats *r, const clsi_cone *cone, size_t n_marks, const cls_node *marks,
+                      size_t *n_out, cls_node *out) {
+    if (!r || !write_key(r, cone, n_marks, marks)) return 0;
+    size_t s = slot_of(r);
+    if (!r->slot[s]) return 0;
+    return replay(r, r->slot[s], n_out, out);
 }
 
 /* ---- keeping ---- */
@@ -230,6 +304,7 @@ void clsi_repeats_keep(clsi_repeats *r, size_t n_out, const cls_node *out) {
     *x = (shape){0};
     if (fill_shape(r, n_out, out, x)) {
         r->slot[s] = (uint16_t)++r->n;
+        remember(r, r->slot[s]);
         return;
     }
     free(x->key);

@@ -15,15 +15,15 @@ typedef struct row {
     size_t n, symbols_room, slopes_room, columns_room;
 } row;
 
-static int find_symbols(const clsi_cone *cone, const clsi_columns *columns, row *r) {
+static int find_symbols(size_t n, const cls_node *node, const clsi_columns *columns, row *r) {
     r->n = 0;
-    int good = clsi_grow(&r->symbol, &r->symbols_room, cone->n, sizeof *r->symbol) &&
-               clsi_grow(&r->slope, &r->slopes_room, cone->n, sizeof *r->slope) &&
-               clsi_grow(&r->column, &r->columns_room, cone->n, sizeof *r->column);
-    for (size_t k = 0; k < cone->n && good; k++) {
-        uint32_t of = cone->node[k] < columns->size ? columns->of[cone->node[k]] : 0;
+    int good = clsi_grow(&r->symbol, &r->symbols_room, n, sizeof *r->symbol) &&
+               clsi_grow(&r->slope, &r->slopes_room, n, sizeof *r->slope) &&
+               clsi_grow(&r->column, &r->columns_room, n, sizeof *r->column);
+    for (size_t k = 0; k < n && good; k++) {
+        uint32_t of = node[k] < columns->size ? columns->of[node[k]] : 0;
         if (!of) continue;
-        r->symbol[r->n] = cone->node[k];
+        r->symbol[r->n] = node[k];
         r->column[r->n++] = of - 1;
     }
     return good;
@@ -33,9 +33,12 @@ static int find_symbols(const clsi_cone *cone, const clsi_columns *columns, row 
 static int differentiate(cls_graph *g, cls_node a, const clsi_columns *columns,
                          clsi_repeats *repeats, row *r) {
     clsi_cone cone;
+    const cls_node *members;
+    size_t n = clsi_repeats_members(repeats, a, &members);
+    if (n && !find_symbols(n, members, columns, r)) return 0;
+    if (n && clsi_repeats_again(repeats, r->n, r->symbol, &n, r->slope)) return 1;
     if (!clsi_cone_create(g, 1, &a, &cone)) return 0;
-    int good = find_symbols(&cone, columns, r);
-    size_t n;
+    int good = find_symbols(cone.n, cone.node, columns, r);
     if (good && !clsi_repeats_find(repeats, &cone, r->n, r->symbol, &n, r->slope)) {
         good = cls_gradient(g, a, r->n, r->symbol, r->slope) == CLS_OK;
         if (good) clsi_repeats_keep(repeats, r->n, r->slope);

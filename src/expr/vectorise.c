@@ -99,6 +99,10 @@ static int grow_slots(clsi_planner *s) {
 /* The number of the kind of instruction k; one more is counted. */
 static uint32_t count_kind(clsi_planner *s, size_t k) {
     clsi_kind_of_work x = {key_of(s, k), s->level[s->base + k], 0, 0, s->stage[k]};
+    if (s->n_kinds && compare_kinds(&s->kinds[s->last_kind], &x) == 0) { /* mostly */
+        s->kinds[s->last_kind].n++;
+        return (uint32_t)s->last_kind;
+    }
     if (!grow_slots(s) || !clsi_grow(&s->kinds, &s->kinds_room, s->n_kinds + 1, sizeof x)) {
         s->failed = 1;
         return 0;
@@ -109,8 +113,9 @@ static uint32_t count_kind(clsi_planner *s, size_t k) {
         s->kinds[s->n_kinds] = x;
         s->slots[at] = (uint32_t)++s->n_kinds;
     }
-    s->kinds[s->slots[at] - 1].n++;
-    return s->slots[at] - 1;
+    s->last_kind = s->slots[at] - 1;
+    s->kinds[s->last_kind].n++;
+    return (uint32_t)s->last_kind;
 }
 
 /* Instructions that are needed, by kinds, in the order of the program among equals. There are few kinds,

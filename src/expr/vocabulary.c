@@ -99,7 +99,7 @@ static const char *const advice[][2] = {
 };
 
 int clsi_word_is(const char *name, const char *s, size_t n) {
-    return strlen(name) == n && memcmp(name, s, n) == 0;
+    return strncmp(name, s, n) == 0 && !name[n];
 }
 
 const char *clsi_advice_for(const char *s, size_t n) {

@@ -114,22 +114,26 @@ static cls_node solve_plain(clsi_step *st, const batch *b, size_t k) {
 
 /* The solution depends on the equation, on which symbol is its own, which is h, and which are unknowns. */
 enum { MARKS = 64 };
-static size_t find_marks(const clsi_step *st, const batch *b, size_t k, const clsi_cone *cone,
-                         cls_node *marks) {
+static size_t find_marks(const clsi_step *st, const batch *b, size_t k, size_t count,
+                         const cls_node *node, cls_node *marks) {
     size_t n = 0;
     marks[n++] = st->unknown[k];
     marks[n++] = st->h;
-    for (size_t i = 0; i < cone->n && n < MARKS; i++)
-        if (cone->node[i] < b->column.size && b->column.of[cone->node[i]])
-            marks[n++] = cone->node[i];
+    for (size_t i = 0; i < count && n < MARKS; i++)
+        if (node[i] < b->column.size && b->column.of[node[i]]) marks[n++] = node[i];
     return n;
 }
 
 static cls_node solve_repeated(clsi_step *st, const batch *b, size_t k) {
     clsi_cone cone;
     cls_node marks[MARKS], value = CLS_NO_NODE;
+    const cls_node *members;
+    size_t found, n_marks, n = clsi_repeats_members(b->repeats, st->residual[k], &members);
+    if (n && (n_marks = find_marks(st, b, k, n, members, marks)) < MARKS &&
+        clsi_repeats_again(b->repeats, n_marks, marks, &found, &value))
+        return value;
     if (!clsi_cone_create(st->g, 1, &st->residual[k], &cone)) return CLS_NO_NODE;
-    size_t n_marks = find_marks(st, b, k, &cone, marks), found;
+    n_marks = find_marks(st, b, k, cone.n, cone.node, marks);
     if (n_marks == MARKS) {
         value = solve_plain(st, b, k);
     } else if (!clsi_repeats_find(b->repeats, &cone, n_marks, marks, &found, &value)) {

@@ -402,7 +402,8 @@ cls_status clsi_read_arrays(clsi_reader *r) {
                               .length = r->length,
                               .clean = r->clean,
                               .error = r->error};
-    cls_status status = expand_all(a);
+    a->literal = clsi_calloc(r->length + 1, sizeof *a->literal);
+    cls_status status = a->literal ? expand_all(a) : clsi_no_memory(r->error);
     if (status == CLS_OK && (a->flat.failed || !a->flat.data)) status = clsi_no_memory(r->error);
     r->clean = NULL;
     a->r = NULL;
@@ -428,7 +429,7 @@ const clsi_reader *clsi_array_origin(const clsi_loops *a, size_t *where, size_t 
     }
     const clsi_run *o = &a->map[low];
     *where = o->offset + (o->exact && *where > o->flat ? *where - o->flat : 0);
-    *turn = o->turn;
+    *turn = o->turn == CLSI_NO_TURN ? SIZE_MAX : o->turn;
     return &a->origin;
 }
 
@@ -438,8 +439,8 @@ void clsi_loops_free(clsi_loops **arrays) {
     for (size_t i = 0; i < a->n_arrays; i++) free(a->arrays[i].name);
     for (size_t i = 0; i < a->n_edges; i++) free(a->edges[i]);
     clsi_text_clear(&a->flat);
-    void *const lists[] = {a->map,   a->turns, a->arrays,       a->macros,
-                           a->sizes, a->edges, a->origin.clean, a};
+    void *const lists[] = {a->map,   a->turns,        a->arrays,  a->macros, a->sizes,
+                           a->edges, a->origin.clean, a->literal, a};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
     *arrays = NULL;
 }

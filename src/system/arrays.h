@@ -14,9 +14,11 @@ typedef struct clsi_turn {
 
 /* Where a run of the flat text comes from. */
 typedef struct clsi_run {
-    size_t flat, offset, turn;
-    int exact; /* letter by letter */
+    uint32_t flat, offset; /* flat: at most CLSI_MAX_FLAT and a line */
+    uint32_t turn;         /* CLSI_NO_TURN: none */
+    uint32_t exact;        /* letter by letter */
 } clsi_run;
+#define CLSI_NO_TURN UINT32_MAX
 
 /* u[low..high], one pair for each index. */
 enum { CLSI_MAX_INDICES = 3 };
@@ -53,6 +55,8 @@ typedef struct clsi_loops {
     char **edges; /* names of arrays that have a let at some index: u of `let u[0] = 0` */
     size_t n_map, map_room, n_turns, turns_room, n_arrays, arrays_room, n_macros, macros_room,
         n_sizes, sizes_room, n_edges, edges_room;
+    uint32_t *
+        literal; /* by letter: 1 + how many from there on are the same at every turn; 0: not known yet */
     size_t depth;    /* of lets within lets */
     double elements; /* of all arrays */
 } clsi_loops;

@@ -14,7 +14,7 @@ enum { MAX_DEPTH = 40 }; /* of lets within lets */
 static void note(clsi_loops *a, size_t offset, size_t turn, int exact) {
     if (a->n_map) {
         const clsi_run *last = &a->map[a->n_map - 1];
-        if (exact && last->exact && last->turn == turn &&
+        if (exact && last->exact && last->turn == (uint32_t)turn &&
             last->offset + (a->flat.length - last->flat) == offset)
             return;
     }
@@ -22,7 +22,8 @@ static void note(clsi_loops *a, size_t offset, size_t turn, int exact) {
         a->flat.failed = 1;
         return;
     }
-    a->map[a->n_map++] = (clsi_run){a->flat.length, offset, turn, exact};
+    a->map[a->n_map++] =
+        (clsi_run){(uint32_t)a->flat.length, (uint32_t)offset, (uint32_t)turn, exact != 0};
 }
 
 void clsi_loops_copy(clsi_loops *a, size_t begin, size_t end, size_t turn) {
@@ -351,21 +352,41 @@ cls_status clsi_loops_word(clsi_loops *a, size_t at, size_t n, size_t end, size_
     return CLS_OK;
 }
 
+/* Letters that stay as they are: up to a word that is an index, an element or a sum, or up to quotes. Which
+ * words are indices is seen in the text, whatever their values, so that it is looked up once. */
+static size_t literal_length(clsi_loops *a, clsi_cursor c, size_t turn) {
+    clsi_reader *r = a->r;
+    size_t i = c.at;
+    if (a->literal[c.at]) return a->literal[c.at] - 1;
+    while (i < c.end && r->clean[i] != '"') {
+        size_t n = clsi_plain_word(r, i, c.end), number = clsi_number_length(r, i, c.end);
+        int works = n && ((i + n < c.end && r->clean[i + n] == '[') || is_sum(r, i, n, c.end) ||
+                          clsi_turn_of(a, turn, r->clean + i, n) != SIZE_MAX);
+        if (works) break;
+        i += n ? n : number ? number : 1;
+    }
+    a->literal[c.at] = (uint32_t)(i - c.at) + 1;
+    return i - c.at;
+}
+
 cls_status clsi_loops_expand(clsi_loops *a, clsi_cursor c, size_t turn, int declares) {
     clsi_reader *r = a->r;
     cls_status status = CLS_OK;
     while (c.at < c.end && status == CLS_OK) {
-        size_t number = clsi_number_length(r, c.at, c.end), n = clsi_plain_word(r, c.at, c.end);
+        size_t literal = literal_length(a, c, turn);
+        if (literal) {
+            clsi_loops_copy(a, c.at, c.at + literal, turn);
+            c.at += literal;
+            continue;
+        }
         if (r->clean[c.at] == '"') {
             const char *close = memchr(r->clean + c.at + 1, '"', c.end - c.at - 1);
             size_t behind = close ? (size_t)(close - r->clean) + 1 : c.end;
             clsi_loops_copy(a, c.at, behind, turn);
             c.at = behind;
-        } else if (n) {
-            status = clsi_loops_word(a, c.at, n, c.end, turn, declares, &c.at);
         } else {
-            clsi_loops_copy(a, c.at, c.at + (number ? number : 1), turn);
-            c.at += number ? number : 1;
+            size_t n = clsi_plain_word(r, c.at, c.end);
+            status = clsi_loops_word(a, c.at, n, c.end, turn, declares, &c.at);
         }
     }
     if (status == CLS_OK && a->flat.failed) status = clsi_no_memory(r->error);

@@ -27,7 +27,14 @@ static size_t collect(size_t n, const cls_node *symbols, const cls_node *at, siz
 
 cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count,
                          const cls_node *nodes, cls_node *out) {
-    size_t room = s->nq + 2 * s->n + 2 * s->m + 1 + s->nu, used = 0;
+    size_t room = s->nq + 2 * s->n + 2 * s->m + 1 + s->nu, used = 0, fixed = 0;
+    while (fixed < count && cls_node_op(s->g, nodes[fixed]) == CLS_OP_CONSTANT &&
+           nodes[fixed] != CLS_NO_NODE)
+        fixed++;
+    if (fixed == count) { /* as most tables are */
+        memmove(out, nodes, count * sizeof *out);
+        return cls_graph_status(s->g, NULL);
+    }
     cls_node *from = clsi_calloc(2 * room, sizeof *from), *to = from + room;
     if (!from) return clsi_graph_no_memory(s->g);
     used = collect(s->nq, s->q, at->q, used, from, to);
@@ -108,8 +115,11 @@ static cls_node shorter(cls_graph *g, cls_node a) {
 /* Of many, those of one shape once. */
 static cls_node shorter_repeated(cls_graph *g, clsi_repeats *repeats, cls_node a) {
     clsi_cone cone;
+    const cls_node *members;
     size_t n;
     cls_node b;
+    if (clsi_repeats_members(repeats, a, &members) && clsi_repeats_again(repeats, 0, NULL, &n, &b))
+        return b;
     if (a == CLS_NO_NODE || !clsi_cone_create(g, 1, &a, &cone)) return a;
     if (!clsi_repeats_find(repeats, &cone, 0, NULL, &n, &b)) {
         b = shorter(g, a);

@@ -41,13 +41,26 @@ size_t clsi_array_closing(const clsi_reader *r, size_t at, size_t end) {
 
 /* ---- complaints ---- */
 
+/* Whether a turn inside of this one has the same index at the same value: that of a let, reached by d[i]. */
+static int is_told(const clsi_loops *a, size_t inner, size_t turn) {
+    const clsi_turn *t = &a->turns[turn];
+    for (; inner != turn; inner = a->turns[inner].parent) {
+        const clsi_turn *s = &a->turns[inner];
+        if (s->value == t->value && s->length == t->length &&
+            memcmp(a->origin.clean + s->name, a->origin.clean + t->name, t->length) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 /* " (i = 3, j = 1)", or "". */
 void clsi_turn_text(const clsi_loops *a, size_t turn, char *out, size_t room) {
-    size_t used = 0;
+    size_t used = 0, inner = turn;
     out[0] = 0;
-    for (int k = 0; k < 4 && turn != SIZE_MAX; k++, turn = a->turns[turn].parent) {
+    for (int k = 0; k < 4 && turn != SIZE_MAX; turn = a->turns[turn].parent) {
         const clsi_turn *t = &a->turns[turn];
-        int n = snprintf(out + used, room - used, "%s%.*s = %ld", k ? ", " : " (", (int)t->length,
+        if (is_told(a, inner, turn)) continue;
+        int n = snprintf(out + used, room - used, "%s%.*s = %ld", k++ ? ", " : " (", (int)t->length,
                          a->origin.clean + t->name, t->value);
         if (n < 0 || used + (size_t)n + 2 > room) break;
         used += (size_t)n;

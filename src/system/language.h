@@ -68,7 +68,9 @@ typedef struct clsi_reader {
     cls_system *s;
     clsi_name *names;
     size_t n_names, names_capacity;
-    uint32_t *name_table; /* (name_slots) open addressing, name + 1, 0 empty */
+    uint32_t *name_table;   /* (name_slots) open addressing, name + 1, 0 empty */
+    uint32_t *symbol_names; /* (symbol_names_room) by node: 1 + the name whose symbol it is */
+    size_t symbol_names_room;
     size_t name_slots;
     const char **scope_names; /* what cls_parse sees: names with nodes */
     cls_node *scope_nodes;
@@ -180,6 +182,8 @@ cls_status clsi_declare(clsi_reader *r, const char *name, size_t length, clsi_ki
 /* For cls_scope, of a clsi_reader_scope: the node of a name, CLS_NO_NODE when there is none. */
 cls_node clsi_scope_find(const void *scope, const char *name, size_t length);
 const clsi_name *clsi_lookup(const clsi_reader *r, const char *name, size_t length, int kinds);
+/* The same by the symbol of a name. */
+const clsi_name *clsi_name_of_symbol(const clsi_reader *r, cls_node a, int kinds);
 int clsi_names_function(const char *word);
 /* The nearest name of these kinds as " (did you mean `x`?)", or "". */
 const char *clsi_suggest(const clsi_reader *r, const char *name, size_t length, int kinds,

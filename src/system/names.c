@@ -2,6 +2,7 @@
  *
  * Lookup is by hashing: arrays bring names by the hundred thousand. A formula is checked after it is parsed, on its symbols, so that a `let` cannot smuggle
  * a velocity into a hamiltonian. */
+#include "base/probe.h"
 #include "expr/graph.h"
 #include "expr/vocabulary.h"
 #include "system/language.h"
@@ -55,13 +56,36 @@ static const char *kind_text(clsi_kind kind) {
 
 const clsi_name *clsi_lookup(const clsi_reader *r, const char *name, size_t length, int kinds) {
     if (!r->n_names) return NULL;
-    size_t mask = r->name_slots - 1, slot = clsi_hash_text(name, length) & mask;
-    for (; r->name_table[slot]; slot = (slot + 1) & mask) {
-        const clsi_name *n = &r->names[r->name_table[slot] - 1];
-        if (strlen(n->name) == length && memcmp(n->name, name, length) == 0)
+    clsi_probe at = clsi_probe_name(name, length, r->name_slots);
+    for (; r->name_table[at.slot]; clsi_probe_next(&at)) {
+        const clsi_name *n = &r->names[r->name_table[at.slot] - 1];
+        if (clsi_word_is(n->name, name, length))
             return ((int)n->kind & kinds) ? n : NULL; /* no name means two things */
     }
     return NULL;
+}
+
+const clsi_name *clsi_name_of_symbol(const clsi_reader *r, cls_node a, int kinds) {
+    if (a >= r->symbol_names_room || !r->symbol_names[a]) return NULL;
+    const clsi_name *n = &r->names[r->symbol_names[a] - 1];
+    return ((int)n->kind & kinds) ? n : NULL;
+}
+
+/* The name that was inserted last is that of its node, where this is the symbol of the same name. */
+static int note_symbol(clsi_reader *r) {
+    const clsi_name *n = &r->names[r->n_names - 1];
+    size_t before = r->symbol_names_room;
+    if (cls_node_op(r->s->g, n->node) != CLS_OP_SYMBOL ||
+        strcmp(cls_node_name(r->s->g, n->node), n->name) != 0)
+        return 1;
+    if (!clsi_grow(&r->symbol_names, &r->symbol_names_room, (size_t)n->node + 1,
+                   sizeof *r->symbol_names))
+        return 0;
+    if (r->symbol_names_room > before)
+        memset(r->symbol_names + before, 0,
+               (r->symbol_names_room - before) * sizeof *r->symbol_names);
+    r->symbol_names[n->node] = (uint32_t)r->n_names;
+    return 1;
 }
 
 /* Room for one more name in the table, which is at most half full. */
@@ -71,9 +95,9 @@ static int grow_table(clsi_reader *r) {
     uint32_t *table = clsi_calloc(slots, sizeof *table);
     if (!table) return 0;
     for (size_t i = 0; i < r->n_names; i++) {
-        size_t slot = clsi_hash_text(r->names[i].name, strlen(r->names[i].name)) & (slots - 1);
-        while (table[slot]) slot = (slot + 1) & (slots - 1);
-        table[slot] = (uint32_t)i + 1;
+        clsi_probe at = clsi_probe_name(r->names[i].name, strlen(r->names[i].name), slots);
+        while (table[at.slot]) clsi_probe_next(&at);
+        table[at.slot] = (uint32_t)i + 1;
     }
     free(r->name_table);
     r->name_table = table;
@@ -100,7 +124,7 @@ static int line_of(const clsi_reader *r, size_t where) {
 static cls_status check_free(clsi_reader *r, const char *name, size_t length, clsi_kind kind,
                              size_t where) {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved && kind != CLSI_TIME; i++)
-        if (strlen(reserved[i]) == length && memcmp(reserved[i], name, length) == 0)
+        if (reserved[i][0] == name[0] && clsi_word_is(reserved[i], name, length))
             return clsi_at(r, where, "`%s` is reserved: choose another name", reserved[i]);
     const clsi_name *old = clsi_lookup(r, name, length, ~0);
     if (!old) return CLS_OK;
@@ -130,9 +154,10 @@ cls_status clsi_insert_name(clsi_reader *r, const char *name, size_t length, cls
     clsi_name *n = &r->names[r->n_names];
     *n = (clsi_name){clsi_strndup(name, length), kind, index, node, where};
     if (!n->name) return clsi_no_memory(r->error);
-    size_t slot = clsi_hash_text(name, length) & (r->name_slots - 1);
-    while (r->name_table[slot]) slot = (slot + 1) & (r->name_slots - 1);
-    r->name_table[slot] = (uint32_t)++r->n_names;
+    clsi_probe at = clsi_probe_name(name, length, r->name_slots);
+    while (r->name_table[at.slot]) clsi_probe_next(&at);
+    r->name_table[at.slot] = (uint32_t)++r->n_names;
+    if (!note_symbol(r)) return clsi_no_memory(r->error);
     if (kind != CLSI_LABEL) {
         r->scope_names[r->n_scope] = n->name;
         r->scope_nodes[r->n_scope++] = node;
@@ -210,10 +235,8 @@ cls_status clsi_allow(clsi_reader *r, const clsi_expression *e, int kinds, const
     if (!symbols) return clsi_no_memory(r->error);
     cls_status status = CLS_OK;
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
-        const char *word = cls_node_name(r->s->g, symbols[i]); /* a name's symbol has its name */
-        const clsi_name *name = clsi_lookup(r, word, strlen(word), ~0);
-        if (name && name->node == symbols[i] && !((int)name->kind & kinds))
-            status = refuse(r, e, name, kinds, what);
+        const clsi_name *name = clsi_name_of_symbol(r, symbols[i], ~0);
+        if (name && !((int)name->kind & kinds)) status = refuse(r, e, name, kinds, what);
     }
     free(symbols);
     return status;

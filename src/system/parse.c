@@ -360,6 +360,7 @@ static void reader_clear(clsi_reader *r) {
     for (size_t i = 0; i < r->n_names; i++) free(r->names[i].name);
     free(r->names);
     free(r->name_table);
+    free(r->symbol_names);
     free(r->scope_names);
     free(r->scope_nodes);
     free(r->let_symbol);

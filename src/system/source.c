@@ -144,6 +144,7 @@ int clsi_accept(const clsi_reader *r, clsi_cursor *c, const char *symbol) {
 
 int clsi_accept_word(const clsi_reader *r, clsi_cursor *c, const char *word) {
     clsi_skip_space(r, c);
+    if (c->at >= c->end || r->clean[c->at] != word[0]) return 0;
     size_t n = strlen(word);
     if (c->end - c->at < n || memcmp(r->clean + c->at, word, n) != 0) return 0;
     if (clsi_word_length(r, c, 0) != n) return 0; /* asked last: most words are others */
@@ -231,24 +232,36 @@ static cls_status point_at_parse_error(clsi_reader *r, const clsi_expression *e,
                    continuation_note(r, e->begin, where));
 }
 
-/* The expression with the names of a kind that it contains replaced: of thousands it has a few. */
+/* The names of a kind among symbols, to be replaced: of thousands a formula has a few. */
+typedef struct put {
+    cls_node *symbol; /* (n) all of the formula; NULL: not known */
+    size_t n;
+} put;
+
 static cls_status put_in(clsi_reader *r, cls_node a, clsi_kind kind, const cls_node *value,
-                         cls_node *out) {
+                         put *known, cls_node *out) {
+    enum { FEW = 32 };
     cls_graph *g = r->s->g;
-    size_t n, used = 0;
-    cls_node *from = clsi_list_symbols(g, 1, &a, &n), *to = clsi_calloc(n, sizeof *to);
-    for (size_t i = 0; i < n && from && to; i++) {
-        const char *word = cls_node_name(g, from[i]);
-        const clsi_name *name = clsi_lookup(r, word, strlen(word), (int)kind);
-        if (!name || name->node != from[i]) continue;
-        to[used] = value[name->index];
-        from[used++] = from[i]; /* used <= i */
-    }
-    cls_status status = from && to ? cls_graph_status(g, NULL) : CLS_MEMORY;
+    cls_node few[2 * FEW], *from = few, *to = few + FEW;
+    size_t used = 0;
     *out = a;
-    if (status == CLS_OK && used) status = cls_substitute(g, 1, &a, used, from, to, out);
-    free(from);
-    free(to);
+    if (!known->symbol && !(known->symbol = clsi_list_symbols(g, 1, &a, &known->n)))
+        return CLS_MEMORY;
+    if (known->n > FEW && !(from = clsi_malloc(2 * known->n * sizeof *from))) return CLS_MEMORY;
+    if (from != few) to = from + known->n;
+    for (size_t i = 0; i < known->n; i++) {
+        const clsi_name *name = clsi_name_of_symbol(r, known->symbol[i], (int)kind);
+        if (!name) continue;
+        from[used] = known->symbol[i];
+        to[used++] = value[name->index];
+    }
+    cls_status status = cls_graph_status(g, NULL);
+    if (status == CLS_OK && used) {
+        status = cls_substitute(g, 1, &a, used, from, to, out);
+        free(known->symbol); /* others now */
+        known->symbol = NULL;
+    }
+    if (from != few) free(from);
     return status;
 }
 
@@ -256,9 +269,11 @@ cls_status clsi_expand(clsi_reader *r, clsi_expression *e) {
     cls_system *s = r->s;
     cls_error inner = {0};
     e->raw = e->bound = CLS_NO_NODE;
-    cls_status status = put_in(r, e->written, CLSI_LET, r->let_raw, &e->raw);
+    put known = {0};
+    cls_status status = put_in(r, e->written, CLSI_LET, r->let_raw, &known, &e->raw);
     if (status == CLS_OK)
-        status = put_in(r, e->raw, CLSI_PARAMETER, r->parameter_constant, &e->bound);
+        status = put_in(r, e->raw, CLSI_PARAMETER, r->parameter_constant, &known, &e->bound);
+    free(known.symbol);
     for (size_t i = 0; i < s->nu && status == CLS_OK; i++)
         if (s->input_formula[i] != CLS_NO_NODE)
             status =
@@ -314,8 +329,7 @@ cls_status clsi_read_number(clsi_reader *r, size_t begin, size_t end, const char
     if (!symbols) return clsi_no_memory(r->error);
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
         /* not e.bound: a parameter that is being learned has a symbol there */
-        const char *word = cls_node_name(r->s->g, symbols[i]);
-        const clsi_name *name = clsi_lookup(r, word, strlen(word), CLSI_PARAMETER);
+        const clsi_name *name = clsi_name_of_symbol(r, symbols[i], CLSI_PARAMETER);
         if (!name) continue;
         cls_node known = cls_constant(r->s->g, r->s->parameter_value[name->index]);
         status = cls_substitute(r->s->g, 1, &number, 1, &symbols[i], &known, &number);

@@ -89,20 +89,33 @@ static void take_bucket(graph *g, uint32_t v) {
     if (g->next[v] != NOBODY) g->previous[g->next[v]] = g->previous[v];
 }
 
-/* near[u] = near[u] + near[v] - u - v */
+/* near[u] = near[u] + near[v] - u - v. Most of the time of ordering a mesh: nothing is asked for single elements, and
+ * no branch depends on them. */
 static int join(graph *g, uint32_t u, uint32_t v) {
-    const list *a = &g->near[u], *b = &g->near[v];
-    g->merged.n = 0;
-    for (size_t i = 0, j = 0; i < a->n || j < b->n;) {
-        uint32_t x = i < a->n ? a->at[i] : NOBODY, y = j < b->n ? b->at[j] : NOBODY;
-        uint32_t least = x < y ? x : y;
+    list *a = &g->near[u], *merged = &g->merged;
+    const list *b = &g->near[v];
+    if (!clsi_grow(&merged->at, &merged->room, a->n + b->n, sizeof *merged->at)) return 0;
+    uint32_t *to = merged->at;
+    size_t i = 0, j = 0;
+    while (i < a->n && j < b->n) {
+        uint32_t x = a->at[i], y = b->at[j], least = x < y ? x : y;
         i += x == least;
         j += y == least;
-        if (least != u && least != v && !append(&g->merged, least)) return 0;
+        *to = least;
+        to += (least != u) & (least != v);
     }
-    list spare = g->near[u];
-    g->near[u] = g->merged;
-    g->merged = spare;
+    for (; i < a->n; i++) {
+        *to = a->at[i];
+        to += (*to != u) & (*to != v);
+    }
+    for (; j < b->n; j++) {
+        *to = b->at[j];
+        to += (*to != u) & (*to != v);
+    }
+    merged->n = (size_t)(to - merged->at);
+    if (!clsi_grow(&a->at, &a->room, merged->n, sizeof *a->at)) return 0;
+    if (merged->n) memcpy(a->at, merged->at, merged->n * sizeof *a->at);
+    a->n = merged->n;
     return 1;
 }
 

@@ -115,6 +115,60 @@ static void test_rows_of_one_shape(void **state) {
     }
 }
 
+/* A neighbour is seen without its cone, with the results that its cone would give; others are not. */
+static void test_neighbours_are_matched(void **state) {
+    enum { MANY = 200 };
+    cls_graph *g;
+    clsi_cone cone;
+    cls_node x[MANY + 1], row[MANY], out[2], slope;
+    const cls_node *members;
+    size_t n, matched = 0;
+    char name[16];
+    (void)state;
+    assert_int_equal(cls_graph_create(NULL, &g, NULL), CLS_OK);
+    clsi_repeats *r = clsi_repeats_create(g);
+    for (size_t k = 0; k <= MANY; k++) {
+        (void)snprintf(name, sizeof name, "x[%zu]", k);
+        x[k] = cls_symbol(g, name);
+    }
+    for (size_t k = 0; k < MANY; k++)
+        row[k] =
+            cls_mul(g, cls_constant(g, 3), cls_apply(g, CLS_FN_SIN, cls_sub(g, x[k + 1], x[k])));
+    for (size_t k = 0; k < MANY; k++) {
+        slope = CLS_NO_NODE;
+        if (clsi_repeats_members(r, row[k], &members)) {
+            assert_int_equal(members[0], x[k]);
+            assert_false(clsi_repeats_again(r, 1, &x[k + 1], &n, out)); /* another mark */
+            assert_true(clsi_repeats_again(r, 1, &x[k], &n, &slope));
+            assert_int_equal(n, 1);
+            matched++;
+        }
+        assert_true(clsi_cone_create(g, 1, &row[k], &cone));
+        int found = clsi_repeats_find(r, &cone, 1, &x[k], &n, out);
+        assert_true(found == (k > 0));
+        if (!found) {
+            out[0] = cls_derivative(g, row[k], x[k]);
+            clsi_repeats_keep(r, 1, out);
+        }
+        if (slope != CLS_NO_NODE) assert_int_equal(slope, out[0]);
+        clsi_cone_free(&cone);
+    }
+    assert_int_equal(matched, MANY - 1); /* work on each comes back: this is what notices */
+    cls_node three = cls_constant(g, 3), four = cls_constant(g, 4);
+    cls_node sine = cls_apply(g, CLS_FN_SIN, cls_sub(g, x[1], x[0]));
+    const cls_node others[] = {cls_mul(g, four, sine),
+                               cls_mul(g, three, cls_apply(g, CLS_FN_COS, sine)),
+                               cls_mul(g, three, cls_apply(g, CLS_FN_SIN, cls_sub(g, x[0], x[1]))),
+                               cls_mul(g, three, cls_apply(g, CLS_FN_SIN, cls_sub(g, sine, x[0]))),
+                               three,
+                               x[0],
+                               CLS_NO_NODE};
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        assert_int_equal(clsi_repeats_members(r, others[k], &members), 0);
+    clsi_repeats_free(&r);
+    cls_graph_free(&g);
+}
+
 /* What is found is what was kept; another mark, constant or symbol that stands twice is another shape. */
 static void test_shapes_differ(void **state) {
     cls_graph *g;
@@ -163,8 +217,8 @@ static void test_packed(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_of_one_shape),
-                                       cmocka_unit_test(test_shapes_differ),
-                                       cmocka_unit_test(test_packed)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows_of_one_shape), cmocka_unit_test(test_neighbours_are_matched),
+        cmocka_unit_test(test_shapes_differ), cmocka_unit_test(test_packed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,6 +120,8 @@ static void errors_name_the_index(void **unused) {
     } mistakes[] = {
         {CHAIN "hamiltonian sum(i in 1..N: (x[i+1] - x[i])^2)", 4, 29, "index 4 is outside"},
         {CHAIN "hamiltonian sum(i in 1..N: (x[i+1] - x[i])^2)", 4, 29, "(i = 3)"},
+        {CHAIN "let d[i] = x[i+1] - x[i]\nhamiltonian sum(i in 1..N: d[i]^2)", 4, 12, " (i = 3)"},
+        {CHAIN "let d[i] = x[i]\nhamiltonian sum(i in 1..N: d[i-1])", 4, 12, "(i = 0, i = 1)"},
         {CHAIN_H "for i in 1..N: friction on s[i]: x[i] <- -y[i]", 5, 43, "unknown name 'y[1]'"},
         {CHAIN_H "for i in 2..N: friction on s[i]: x[i] <- -v.x[i", 5, 46, "never closed"},
         {CHAIN_H "for i in 1..N friction on s[i]: x[i] <- 0", 5, 0, "expected"},

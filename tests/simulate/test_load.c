@@ -1,0 +1,72 @@
+/* Loading many elements: what each of them costs, counted and not timed. Work that is done once for all elements
+ * (docs/decisions/0320) and comes back for each of them is seen here. */
+#include "expr/graph.h"
+#include "simulate/simulator.h"
+#include "system/system.h"
+#include "tests/allocations.h"
+#include "tests/simulate/motion.h"
+#include <stdio.h>
+
+static const char *const chain =
+    "parameter N = 8, k = 1, c = 0.1, kappa = 0.2\n"
+    "coordinate u[1..N]\nentropy s[1..N]\n"
+    "let d[i] = u[i+1] - u[i]\nlet u[0] = 0\nlet u[N+1] = 0\n"
+    "hamiltonian sum(i in 1..N: p.u[i]^2/2 + exp(s[i])) + sum(i in 0..N: k*d[i]^2/2 + d[i]^4/4)\n"
+    "for i in 1..N: friction on s[i]: u[i] <- -c*v.u[i]\n"
+    "for i in 1..N-1: heat exchange s[i] <-> s[i+1]: kappa\n"
+    "for i in 1..N: start u[i] = sin(pi*i/8), v.u[i] = 0, s[i] = 0\n";
+
+static const char *const ring =
+    "parameter N = 8, k = 1, c = 0.1, kappa = 0.2\n"
+    "coordinate a[1..N ring]\nentropy s[1..N ring]\n"
+    "hamiltonian sum(i in 1..N: p.a[i]^2/2 + exp(s[i]) + k*(1 - cos(a[i+1] - a[i])))\n"
+    "for i in 1..N: friction on s[i]: a[i] <- -c*v.a[i]\n"
+    "for i in 1..N: heat exchange s[i] <-> s[i+1]: kappa\n"
+    "for i in 1..N: start a[i] = sin(2*pi*i/N), v.a[i] = 0, s[i] = 0\n";
+
+typedef struct cost {
+    double allocations, nodes, elsewhere; /* nodes that are in no list of an argument */
+} cost;
+
+static cost cost_of(const char *text, double N) {
+    const char *name = "N";
+    cls_assignments set = {1, &name, &N};
+    cls_error error;
+    cls_system *s;
+    size_t before = allocations;
+    if (cls_system_parse(text, "test", &set, &s, &error) != CLS_OK) fail_msg("%s", error.message);
+    cls_simulator *sim = begin(s, NULL, 0.05);
+    const cls_graph *g = sim->stepper->s->g;
+    cost c = {(double)(allocations - before), (double)g->n, (double)g->in_table};
+    advance(sim, 1);
+    cls_simulator_free(&sim);
+    cls_system_free(&s);
+    return c;
+}
+
+/* Most that one element more may bring. */
+static void check(const char *what, const char *text, cost most) {
+    enum { FEW = 400, MANY = 800 };
+    cost few = cost_of(text, FEW), many = cost_of(text, MANY);
+    double n = MANY - FEW;
+    cost each = {(many.allocations - few.allocations) / n, (many.nodes - few.nodes) / n,
+                 (many.elsewhere - few.elsewhere) / n};
+    if (!COUNTS_ALLOCATIONS) each.allocations = 0;
+    if (!(each.allocations <= most.allocations && each.nodes <= most.nodes &&
+          each.elsewhere <= most.elsewhere))
+        fail_msg("%s: an element takes %g allocations, %g nodes, %g of them in the table; at most "
+                 "%g, %g, %g",
+                 what, each.allocations, each.nodes, each.elsewhere, most.allocations, most.nodes,
+                 most.elsewhere);
+}
+
+static void an_element_costs_little(void **unused) {
+    (void)unused;
+    check("chain", chain, (cost){62, 201, 12});
+    check("ring", ring, (cost){66, 165, 13.5});
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(an_element_costs_little)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
