@@ -105,7 +105,7 @@ static void count_uses(const clsi_piece *e, unsigned char *uses) {
     size_t base = p->n_constants + p->n_inputs;
     for (size_t k = e->first; k < e->last; k++) {
         const clsi_instruction *in = &p->code[k];
-        if (clsi_is_stored(e, k)) use(uses, (uint32_t)(base + k), 3);
+        if (clsi_is_stored(e, k)) use(uses, (uint32_t)(base + k), 1);
         if (!e->live[k]) continue;
         if (in->code == CLSI_FIELD) {
             use_calls(p, in->take->first, in->take->n, uses);
@@ -140,7 +140,6 @@ void clsi_piece_inline(const clsi_piece *e) {
         if (k < base + e->first || k >= base + e->last || !once || !e->live[k - base]) continue;
         const clsi_instruction *in = &p->code[k - base];
         int operations = 1;
-        if (in->code == CLSI_FIELD && in->take->n) continue; /* it runs passes */
         if (in->code != CLSI_FIELD) operations += size[in->a];
         if (in->code != CLSI_FIELD && !clsi_is_unary(in)) operations += size[in->b];
         if (clsi_takes_value(in)) operations += size[in->v];
