@@ -557,7 +557,8 @@ static int fold_names(clsi_words *t, const function *f, size_t k, size_t first) 
         size_t name = from;
         while (is(t, name, "*") || is(t, name, "const")) name++;
         if (!is_name(t, name)) return 0;
-        to = is(t, name + 1, "=") ? expression_end(t, name + 2, ASSIGN) : name + 1;
+        size_t behind = is(t, name + 1, "[") ? clsi_words_closing(t, name + 1) + 1 : name + 1;
+        to = is(t, behind, "=") ? expression_end(t, behind + 1, ASSIGN) : behind;
         if (!is(t, to, ",") && !is(t, to, ";")) return 0;
         size_t uses = count(t, f->body, f->end, &t->at[name]) - 1;
         int whole = name == from && is(t, name + 1, "=") && to == name + 3;
@@ -572,7 +573,7 @@ static int fold_names(clsi_words *t, const function *f, size_t k, size_t first) 
             leave_name(t, k, first, from, to);
             return 1;
         }
-        if (!uses && (to == name + 1 || is_pure(t, name + 2, to))) {
+        if (!uses && is_pure(t, behind + (to > behind), to)) {
             leave_casts(t, f, &own);
             leave_name(t, k, first, from, to);
             return 1;
@@ -595,9 +596,12 @@ static int fold_cast(clsi_words *t, const function *f, size_t k) {
     return 1;
 }
 
-/* A table or number of the top, by its name. */
-static int is_of_top(const clsi_words *t, size_t k) {
-    return is_name(t, k) && clsi_word_begins(&t->at[k], "clsi_") && !is_call(t, k);
+/* A table of the top that stands before word `before`, by its name at k. */
+static int is_of_top(const clsi_words *t, size_t k, size_t before) {
+    if (!is_name(t, k) || !clsi_word_begins(&t->at[k], "clsi_")) return 0;
+    for (size_t i = 0; i + 1 < before; i++)
+        if (clsi_word_same(&t->at[i], &t->at[k]) && is(t, i + 1, "[")) return 1;
+    return 0;
 }
 
 /* The word that all calls give for argument `which`, its own name where the function calls itself; or 0. */
@@ -607,7 +611,7 @@ static size_t same_argument(const clsi_words *t, const function *f, size_t which
         if (!is_call(t, k) || !clsi_word_same(&t->at[k], &t->at[f->name])) continue;
         if (!argument(t, k + 1, which, &from, &to) || to != from + 1) return 0;
         if (k < f->end && is_name(t, from) && clsi_word_same(&t->at[from], own)) continue;
-        if (number_at(t, from) < 0 && !is_of_top(t, from)) return 0;
+        if (number_at(t, from) < 0 && !is_of_top(t, from, f->first)) return 0;
         if (same && !clsi_word_same(&t->at[same], &t->at[from])) return 0;
         same = from;
     }

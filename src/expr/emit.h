@@ -35,7 +35,7 @@ const char *clsi_pair_name(const clsi_instruction *in);
 
 /* ---- pieces of programs (emit_piece.c) ---- */
 
-enum { CLSI_USED = 1, CLSI_OPAQUE = 2 }; /* what a register is needed for */
+enum { CLSI_USED = 1, CLSI_OPAQUE = 2, CLSI_ONCE = 4 }; /* what a register is needed for; in one place */
 
 /* One function: instructions first .. last, outputs of a range. */
 typedef struct clsi_piece {

@@ -128,7 +128,8 @@ static void declare(declaration *d, char letter, size_t k) {
 /* What another stage reads is kept as it is computed. */
 static void declare_result(declaration *d, const clsi_piece *e, size_t k) {
     declare(d, 'r', k);
-    if (clsi_is_stored(e, k)) clsi_text_printf(d->out, "keep[%u] = ", (unsigned)e->slot[k]);
+    if (clsi_is_stored(e, k) && !(e->need[e->p->n_constants + e->p->n_inputs + k] & CLSI_ONCE))
+        clsi_text_printf(d->out, "keep[%u] = ", (unsigned)e->slot[k]);
 }
 
 static void declared(declaration *d) {
@@ -453,7 +454,7 @@ static void append_piece(clsi_text *out, clsi_piece *e) {
     declared(&d);
     for (size_t k = e->first; k < e->last; k++) { /* what nothing reads here, or is known */
         size_t reg = p->n_constants + p->n_inputs + k;
-        if (!clsi_is_stored(e, k) || (e->live[k] && !e->size[reg])) continue;
+        if (!clsi_is_stored(e, k) || (e->live[k] && !(e->need[reg] & CLSI_ONCE))) continue;
         clsi_text_printf(out, "  keep[%u] = ", (unsigned)e->slot[k]);
         append_register(out, e, (uint32_t)reg, 0);
         clsi_text_append(out, ";\n");

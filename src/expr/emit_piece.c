@@ -135,7 +135,8 @@ void clsi_piece_inline(const clsi_piece *e) {
     memset(size, 0, base + p->n_instructions);
     count_uses(e, size);
     for (size_t k = 0; k < base + p->n_instructions; k++) {
-        int once = size[k] == 1 && !clsi_has_twin(e, k - base);
+        int named = size[k] != 1, once = !named && !clsi_has_twin(e, k - base);
+        if (!named && k >= base + e->first) e->need[k] |= CLSI_ONCE;
         size[k] = 0;
         if (k < base + e->first || k >= base + e->last || !once || !e->live[k - base]) continue;
         const clsi_instruction *in = &p->code[k - base];
