@@ -290,7 +290,10 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
 }
 
 void clsi_append_host(clsi_text *out, const clsi_export *e) {
-    clsi_text_printf(out, "typedef %s clsi_model;\n#define cls_simulator clsi_model\n", e->prefix);
+    clsi_text_printf(out,
+                     "#ifdef CLSI_SCRIPT\n#define cls_simulator %s\n#else\n"
+                     "typedef %s clsi_model;\n#define cls_simulator clsi_model\n#endif\n",
+                     e->prefix, e->prefix);
     clsi_text_printf(out, "#define clsi_newton %s_newton\n", e->prefix);
     clsi_text_printf(out, "#define CLSI_HISTORY %d\n", clsi_export_history(e));
     clsi_text_append(out, "#define clsi_trouble clsi_outcome\n\ntypedef enum clsi_outcome {\n");
