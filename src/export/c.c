@@ -439,7 +439,8 @@ static void append_used(clsi_text *out, const clsi_export *e, const clsi_program
     append_counts(out, e);
     if (e->options.single) clsi_text_append(out, "#define CLSI_N_NUMBER float\n");
     for (size_t f = 0; f <= CLS_FN_POWER; f++) some |= use->function[f];
-    clsi_text_printf(out, "#define CLSI_K_ONLY(f) ((void)(f), %d)\n", some); /* others are left out */
+    clsi_text_printf(out, "#define CLSI_K_ONLY(f) ((void)(f), %d)\n",
+                     some); /* others are left out */
     if (use->general) clsi_text_append(out, "#define CLSI_K_GENERAL\n");
     if (use->inputs) clsi_text_printf(out, "#define CLSI_N_MOST %zu\n", (use->inputs + 7) / 8 * 8);
 }
@@ -551,8 +552,8 @@ cls_status clsi_export_source(clsi_export *e, clsi_source_kind kind, clsi_text *
     e->two = !script && !(e->sp->residual && e->sp->residual->n_takes);
     append_used(&p.used, e, &use);
     append_tables(&p.tables, e);
-    cls_status status = clsi_append_programs(&p.kernels, &p.weights, &p.calls, &p.programs,
-                                             &p.host, e, error);
+    cls_status status =
+        clsi_append_programs(&p.kernels, &p.weights, &p.calls, &p.programs, &p.host, e, error);
     append_pairs_used(&p.used, &p.programs);
     clsi_append_host(&p.host, e);
     append_unit_check(&p.host, e);

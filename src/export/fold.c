@@ -220,7 +220,8 @@ static int fold_numbers(clsi_words *t) {
             clsi_words_leave(t, k - 1, k + 2);
             changed = 1;
         } else if (is(t, k - 1, "(") && is(t, k + 1, ")") && k > 1 &&
-                   ((t->at[k - 2].kind == 'p' && !is_one_of(t, k - 2, ")]")) || is(t, k - 2, "fabs"))) {
+                   ((t->at[k - 2].kind == 'p' && !is_one_of(t, k - 2, ")]")) ||
+                    is(t, k - 2, "fabs"))) {
             if (is(t, k - 2, "fabs")) cut_before(t, k - 2, k - 1);
             put_number(t, k - 1, number_at(t, k));
             t->at[k].gone = t->at[k + 1].gone = changed = 1;
@@ -341,7 +342,8 @@ static int next_function(const clsi_words *t, size_t *k, function *f) {
         } else if (is_call(t, i) && i > first) {
             size_t close = clsi_words_closing(t, i + 1);
             if (is(t, close + 1, "{")) {
-                *f = (function){first, i, i + 1, close, close + 1, clsi_words_closing(t, close + 1)};
+                *f =
+                    (function){first, i, i + 1, close, close + 1, clsi_words_closing(t, close + 1)};
                 *k = f->end + 1;
                 return 1;
             }
@@ -425,7 +427,8 @@ static int fold_calls(clsi_words *t, const function *f) {
         size_t close = clsi_words_closing(t, k + 1);
         if (!is_pure(t, k + 2, close)) continue;
         if (what < f->end) {
-            t->at[k].s = t->at[what].s, t->at[k].n = t->at[what].n, t->at[k].kind = t->at[what].kind;
+            t->at[k].s = t->at[what].s, t->at[k].n = t->at[what].n,
+            t->at[k].kind = t->at[what].kind;
             clsi_words_leave(t, k + 1, close + 1);
             some = 1;
         } else if (is_plain(t, k) && is(t, close + 1, ";")) {
@@ -512,7 +515,6 @@ static int fold_argument(clsi_words *t, const function *f) {
 
 /* ---- names that a function declares ---- */
 
-
 /* A declaration of numbers or places begins at k: the first word of its names. */
 static size_t declared(const clsi_words *t, size_t k) {
     static const char *const types[] = {"int", "double", "size_t", "clsi_outcome", "uint64_t"};
@@ -528,9 +530,11 @@ static size_t declared(const clsi_words *t, size_t k) {
 static int is_kept(const clsi_words *t, const function *f, size_t at) {
     size_t words;
     for (size_t k = f->body; k < f->end; k++) {
-        if (k == at || !is_name(t, k) || !clsi_word_same(&t->at[k], &t->at[at]) || is_member(t, k)) continue;
+        if (k == at || !is_name(t, k) || !clsi_word_same(&t->at[k], &t->at[at]) || is_member(t, k))
+            continue;
         int next = level_at(t, k + 1, &words), before = level_before(t, k);
-        if (next == ASSIGN || (words == 2 && next == TIGHT) || (k > 1 && pair_level(t, k - 2) == TIGHT))
+        if (next == ASSIGN || (words == 2 && next == TIGHT) ||
+            (k > 1 && pair_level(t, k - 2) == TIGHT))
             return 0;
         int declares = is_name(t, k - 1) && !is(t, k - 1, "return") && !is(t, k - 1, "else");
         int unary = is_one_of(t, k - 1, "&*-") && before <= EQUAL + 1 && !t->at[k].gap;
@@ -585,7 +589,8 @@ static int fold_names(clsi_words *t, const function *f, size_t k, size_t first) 
 
 /* Casts to nothing of names that are used all the same. */
 static int fold_cast(clsi_words *t, const function *f, size_t k) {
-    if (!is(t, k, "(") || !is(t, k + 1, "void") || !is(t, k + 2, ")") || !is_name(t, k + 3)) return 0;
+    if (!is(t, k, "(") || !is(t, k + 1, "void") || !is(t, k + 2, ")") || !is_name(t, k + 3))
+        return 0;
     if (!is_plain(t, k) || !count(t, f->body, f->end, &t->at[k + 3])) return 0;
     if (is(t, k + 4, ","))
         cut_before(t, k, k + 5);
@@ -626,11 +631,13 @@ static int fold_same(clsi_words *t, const function *f) {
         word own = t->at[to - 1];
         size_t same = same_argument(t, f, which, &own);
         if (!same || !count(t, f->body, f->end, &own)) continue;
-        if (is_name(t, same) ? !is(t, from, "const") : !is(t, from, "int") || to != from + 2) continue;
+        if (is_name(t, same) ? !is(t, from, "const") : !is(t, from, "int") || to != from + 2)
+            continue;
         if (!is_kept(t, f, to - 1) || !may_leave(t, f, which)) continue;
         for (size_t k = f->body; k < f->end; k++)
             if (is_name(t, k) && clsi_word_same(&t->at[k], &own) && !is_member(t, k))
-                t->at[k].s = t->at[same].s, t->at[k].n = t->at[same].n, t->at[k].kind = t->at[same].kind;
+                t->at[k].s = t->at[same].s, t->at[k].n = t->at[same].n,
+                t->at[k].kind = t->at[same].kind;
         return 1;
     }
     return 0;
@@ -642,8 +649,8 @@ static int fold_same(clsi_words *t, const function *f) {
 static long value_of(const clsi_words *t, size_t k) {
     if (number_at(t, k) >= 0) return number_at(t, k);
     for (size_t i = 1; is_name(t, k) && i + 2 < t->n; i++)
-        if (clsi_word_same(&t->at[i], &t->at[k]) && is(t, i + 1, "=") && is_one_of(t, i - 1, "{,") &&
-            is_one_of(t, i + 3, ",}"))
+        if (clsi_word_same(&t->at[i], &t->at[k]) && is(t, i + 1, "=") &&
+            is_one_of(t, i - 1, "{,") && is_one_of(t, i + 3, ",}"))
             return number_at(t, i + 2);
     return -1;
 }
@@ -688,7 +695,8 @@ static int join_declarations(clsi_words *t, const function *f) {
         next = clsi_statement_end(t, k);
         size_t other = next < f->end ? declared(t, next) : 0;
         int same = other && other - next == first - k;
-        for (size_t i = 0; same && i < first - k; i++) same = clsi_word_same(&t->at[k + i], &t->at[next + i]);
+        for (size_t i = 0; same && i < first - k; i++)
+            same = clsi_word_same(&t->at[k + i], &t->at[next + i]);
         if (!same) continue;
         t->at[next - 1].s = ",";
         clsi_words_move(t, next, other);

@@ -108,9 +108,10 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out, "\nstatic const int clsi_of_state[] = {");
     for (size_t k = 0; k < sp->n_unknowns; k++)
         clsi_text_printf(out, "%d, ", CLSI_OF_STATE(&nw, (int)k));
-    clsi_text_append(out, is_in_order(sp)
-                              ? "0};\n#define CLSI_OF_STATE(nw, i) ((void)(nw), (i))\n"
-                              : "0};\n#define CLSI_OF_STATE(nw, i) ((void)(nw), clsi_of_state[i])\n");
+    clsi_text_append(out,
+                     is_in_order(sp)
+                         ? "0};\n#define CLSI_OF_STATE(nw, i) ((void)(nw), (i))\n"
+                         : "0};\n#define CLSI_OF_STATE(nw, i) ((void)(nw), clsi_of_state[i])\n");
     clsi_text_append(out, "static const int clsi_outside[] = {");
     for (size_t i = 0; i < sp->nz; i++) clsi_text_append(out, CLSI_OUTSIDE(&nw, i) ? "1, " : "0, ");
     clsi_text_append(out, has_outside(sp)

@@ -29,7 +29,7 @@ static int is(const clsi_words *t, size_t k, const char *text) {
 /* `( void ) ( x ) ,` at k; where it ends, or k. */
 static size_t behind_cast(const clsi_words *b, size_t k) {
     return is(b, k, "(") && is(b, k + 1, "void") && is(b, k + 3, "(") && is(b, k + 6, ",") ? k + 7
-                                                                                       : k;
+                                                                                           : k;
 }
 
 /* An expression that needs no brackets where it is named, and has no argument twice. */
@@ -103,7 +103,8 @@ static int read_macro(clsi_words *t, const word *define, macro *m) {
 static int find_argument(const macro *m, const clsi_words *t, size_t open, size_t k, size_t *from,
                          size_t *to) {
     size_t which = 0, close = clsi_words_closing(t, open);
-    while (which < m->n_parameters && !clsi_word_same(&m->parameter[which], &m->body.at[k])) which++;
+    while (which < m->n_parameters && !clsi_word_same(&m->parameter[which], &m->body.at[k]))
+        which++;
     if (which == m->n_parameters || m->body.at[k].kind != 'i') return 0;
     *from = open + 1;
     for (size_t i = open + 1; i <= close; i++) {
@@ -131,12 +132,12 @@ static void push_body(const macro *m, const clsi_words *t, size_t k, clsi_words 
         size_t from = 0, to = 0;
         int bracket = is(b, i, "(") && is(b, i + 2, ")") && i && b->at[i - 1].kind != 'i';
         bracket |= is(b, i, "(") && is(b, i + 2, ")") && !i;
-        if (bracket && m->called && find_argument(m, t, k + 1, i + 1, &from, &to) && to == from + 1) {
+        if (bracket && m->called && find_argument(m, t, k + 1, i + 1, &from, &to) &&
+            to == from + 1) {
             push_as(out, t->at[from], like); /* (x) */
             i += 2;
         } else if (m->called && find_argument(m, t, k + 1, i, &from, &to)) {
-            for (size_t j = from; j < to; j++)
-                push_as(out, t->at[j], j == from ? like : &t->at[j]);
+            for (size_t j = from; j < to; j++) push_as(out, t->at[j], j == from ? like : &t->at[j]);
         } else {
             push_as(out, b->at[i], like);
         }
@@ -188,5 +189,6 @@ static int expand_all(clsi_words *t) {
 }
 
 void clsi_words_expand(clsi_words *t) {
-    while (!t->failed && expand_all(t)) {}
+    while (!t->failed && expand_all(t)) {
+    }
 }

@@ -280,8 +280,8 @@ static void append_choice(clsi_text *out, const char *name, const char *stage, i
                          "double *out) {\n",
                          name, stage);
         if (open)
-            clsi_text_printf(out, "    if (changed)\n        clsi_open_%s%s(in, room, out);\n", name,
-                             stage);
+            clsi_text_printf(out, "    if (changed)\n        clsi_open_%s%s(in, room, out);\n",
+                             name, stage);
         if (given)
             clsi_text_printf(out, "    %s\n        clsi_given_%s%s(in, room, out);\n",
                              open ? "else" : "if (!changed)", name, stage);

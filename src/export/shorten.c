@@ -25,15 +25,19 @@ typedef struct names {
 
 /* Words that C, C++ and the headers of a model have. */
 static const char *const reserved[] = {
-    "auto", "bool", "break", "case", "catch", "char", "class", "const", "continue", "default", "delete", "do",
-    "double", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if",
-    "inline", "int", "long", "mutable", "namespace", "new", "operator", "private", "protected", "public",
-    "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "template",
-    "this", "throw", "true", "try", "typedef", "typename", "union", "unsigned", "using", "virtual", "void",
-    "volatile", "while", "and", "or", "not", "xor", "asm", "main", "signal", "index", "rindex", "abs", "div",
-    "exp", "log", "pow", "sqrt", "gamma", "round", "floor", "scalb", "drem", "select", "time", "clock", "remove",
-    "DOMAIN", "SING", "OVERFLOW", "UNDERFLOW", "PLOSS", "TLOSS", "HUGE", "INFINITY", "NAN", "NULL", "FAR",
-    "NEAR", "TRUE", "FALSE", "EOF", "BUFSIZ", "SCALE", "LOW", "HIGH", "INPUT", "OUTPUT"};
+    "auto",      "bool",     "break",    "case",     "catch",     "char",    "class",    "const",
+    "continue",  "default",  "delete",   "do",       "double",    "else",    "enum",     "explicit",
+    "export",    "extern",   "false",    "float",    "for",       "friend",  "goto",     "if",
+    "inline",    "int",      "long",     "mutable",  "namespace", "new",     "operator", "private",
+    "protected", "public",   "register", "restrict", "return",    "short",   "signed",   "sizeof",
+    "static",    "struct",   "switch",   "template", "this",      "throw",   "true",     "try",
+    "typedef",   "typename", "union",    "unsigned", "using",     "virtual", "void",     "volatile",
+    "while",     "and",      "or",       "not",      "xor",       "asm",     "main",     "signal",
+    "index",     "rindex",   "abs",      "div",      "exp",       "log",     "pow",      "sqrt",
+    "gamma",     "round",    "floor",    "scalb",    "drem",      "select",  "time",     "clock",
+    "remove",    "DOMAIN",   "SING",     "OVERFLOW", "UNDERFLOW", "PLOSS",   "TLOSS",    "HUGE",
+    "INFINITY",  "NAN",      "NULL",     "FAR",      "NEAR",      "TRUE",    "FALSE",    "EOF",
+    "BUFSIZ",    "SCALE",    "LOW",      "HIGH",     "INPUT",     "OUTPUT"};
 
 static int compare(const void *a, const void *b) {
     const name *x = a, *y = b;
@@ -98,15 +102,16 @@ static void collect(names *all, const char *text, const char *prefix) {
     for (size_t k = 1; k < all->n; k++) {
         if (compare(&all->at[kept], &all->at[k]) != 0)
             all->at[++kept] = all->at[k];
-        else if (all->at[kept].upper != all->at[k].upper || all->at[kept].prefix != all->at[k].prefix)
+        else if (all->at[kept].upper != all->at[k].upper ||
+                 all->at[kept].prefix != all->at[k].prefix)
             all->at[kept].taken = 1;
     }
     all->n = kept + 1;
     for (size_t k = 0; k < all->n; k++) { /* PREFIX_... belongs to the header */
         name *one = &all->at[k];
         size_t same = 0;
-        while (same < length && same < one->n && tolower((unsigned char)one->s[same]) ==
-                                                     tolower((unsigned char)prefix[same]))
+        while (same < length && same < one->n &&
+               tolower((unsigned char)one->s[same]) == tolower((unsigned char)prefix[same]))
             same++;
         if (same == length) one->taken = 1;
     }
@@ -125,7 +130,9 @@ enum { WIDTH = 100 };
 
 /* A line that goes on: it ends in the middle of a list or an expression. Weights stay as they are. */
 static int goes_on(const char *line, const char *end, const char *next) {
-    if (end == line || *line == '#' || *line == '-' || *line == '.' || isdigit((unsigned char)*line)) return 0;
+    if (end == line || *line == '#' || *line == '-' || *line == '.' ||
+        isdigit((unsigned char)*line))
+        return 0;
     if (end[-1] == '{' && end - line > 2 && end[-3] == '=') return 1; /* a table */
     return strchr(",=(&|+?", end[-1]) || *next == '?' || *next == ':';
 }
@@ -154,7 +161,8 @@ static void append_lines(clsi_text *out, const char *s) {
     }
 }
 
-cls_status clsi_shorten_source(const char *text, const char *prefix, clsi_text *out, cls_error *error) {
+cls_status clsi_shorten_source(const char *text, const char *prefix, clsi_text *out,
+                               cls_error *error) {
     names all = {0};
     clsi_text named = {0};
     const char *from = text, *at = text;

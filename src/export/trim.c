@@ -51,7 +51,8 @@ static int is_defined(const clsi_words *t, size_t before, const word *name, int 
     for (size_t k = 0; k < before; k++) {
         if (t->at[k].kind != '#' || t->at[k].gone) continue;
         word what = clsi_directive_word(&t->at[k], 0), which = clsi_directive_word(&t->at[k], 1);
-        if (clsi_word_equals(&what, "define") && which.n == name->n && !memcmp(which.s, name->s, name->n))
+        if (clsi_word_equals(&what, "define") && which.n == name->n &&
+            !memcmp(which.s, name->s, name->n))
             return 1;
     }
     return 0;
@@ -103,9 +104,11 @@ static size_t before(const clsi_words *t, size_t k) {
 static void prune_case(clsi_words *t, size_t k) {
     size_t end = k + 3; /* behind the colon */
     int shared = clsi_word_equals(&t->at[before(t, k)], ":");
-    while (!shared && end < t->n && !clsi_word_equals(&t->at[end], "case") && !clsi_word_equals(&t->at[end], "default") &&
-           !clsi_word_equals(&t->at[end], "}"))
-        end = clsi_word_equals(&t->at[end], "{") || clsi_word_equals(&t->at[end], "(") ? clsi_words_closing(t, end) + 1 : end + 1;
+    while (!shared && end < t->n && !clsi_word_equals(&t->at[end], "case") &&
+           !clsi_word_equals(&t->at[end], "default") && !clsi_word_equals(&t->at[end], "}"))
+        end = clsi_word_equals(&t->at[end], "{") || clsi_word_equals(&t->at[end], "(")
+                  ? clsi_words_closing(t, end) + 1
+                  : end + 1;
     clsi_words_leave(t, k, end);
 }
 
@@ -149,7 +152,8 @@ static void prune_if(clsi_words *t, size_t k, const char *const *dead, const cha
 
 /* `+ 0` at k, a sum's last or followed by another. */
 static void prune_zero(clsi_words *t, size_t k) {
-    if (!clsi_word_equals(&t->at[k + 1], "0") || clsi_word_equals(&t->at[before(t, k)], "+")) return;
+    if (!clsi_word_equals(&t->at[k + 1], "0") || clsi_word_equals(&t->at[before(t, k)], "+"))
+        return;
     if (!strchr("+]),;", *t->at[k + 2].s)) return;
     clsi_words_leave(t, k, k + 2);
 }
@@ -202,12 +206,14 @@ static size_t read_declaration(trimmer *t, size_t k) {
 }
 
 static size_t read_directive(trimmer *t, size_t k) {
-    word what = clsi_directive_word(&t->text.at[k], 0), name = clsi_directive_word(&t->text.at[k], 1);
+    word what = clsi_directive_word(&t->text.at[k], 0),
+         name = clsi_directive_word(&t->text.at[k], 1);
     if (clsi_word_equals(&what, "define")) provide(t, &name);
     if (!clsi_word_begins(&what, "if")) return k + 1;
     for (int level = 0; k < t->text.n; k++) {
         if (t->text.at[k].kind != '#') continue;
-        what = clsi_directive_word(&t->text.at[k], 0), name = clsi_directive_word(&t->text.at[k], 1);
+        what = clsi_directive_word(&t->text.at[k], 0),
+        name = clsi_directive_word(&t->text.at[k], 1);
         if (clsi_word_equals(&what, "define")) provide(t, &name);
         level += clsi_word_begins(&what, "if") - clsi_word_equals(&what, "endif");
         if (!level) return k + 1;
@@ -234,7 +240,8 @@ static size_t count_uses(const trimmer *t, const chunk *c, const word *w, int ca
     for (size_t k = c->first + 3; k < c->last; k++) {
         const word *x = &t->text.at[k];
         if (x->gone || x->n != w->n || memcmp(x->s, w->s, w->n) != 0) continue;
-        n += !clsi_word_equals(x - 1, ".") && !clsi_word_equals(x - 1, ">") && (casts || !clsi_word_equals(x - 2, "void"));
+        n += !clsi_word_equals(x - 1, ".") && !clsi_word_equals(x - 1, ">") &&
+             (casts || !clsi_word_equals(x - 2, "void"));
     }
     return n;
 }
@@ -245,7 +252,8 @@ static void prune_loops(trimmer *t, const chunk *c) {
     const size_t n = sizeof head / sizeof *head;
     for (size_t k = c->first; k + n < c->last; k++) {
         size_t same = 0;
-        while (same < n && (!head[same] || clsi_word_equals(&t->text.at[k + same], head[same]))) same++;
+        while (same < n && (!head[same] || clsi_word_equals(&t->text.at[k + same], head[same])))
+            same++;
         if (same < n) continue;
         size_t end = clsi_statement_end(&t->text, k);
         int alone = 0;
@@ -259,7 +267,8 @@ static void prune_loops(trimmer *t, const chunk *c) {
 /* The cast to nothing at k, `(void)x,` or `(void)x;`. */
 static int is_cast(const trimmer *t, size_t k, size_t last) {
     const word *w = t->text.at + k;
-    return k + 5 <= last && clsi_word_equals(w, "(") && clsi_word_equals(w + 1, "void") && clsi_word_equals(w + 2, ")") && w[3].kind == 'i' &&
+    return k + 5 <= last && clsi_word_equals(w, "(") && clsi_word_equals(w + 1, "void") &&
+           clsi_word_equals(w + 2, ")") && w[3].kind == 'i' &&
            (clsi_word_equals(w + 4, ",") || clsi_word_equals(w + 4, ";"));
 }
 
@@ -291,7 +300,7 @@ static void read_top(trimmer *t) {
         }
         next = t->text.at[k].kind == 'w'   ? k + 1
                : t->text.at[k].kind == '#' ? read_directive(t, k)
-                                         : read_declaration(t, k);
+                                           : read_declaration(t, k);
         c.last = next;
         c.reached = stays(t, k);
         prune_loops(t, &c);
@@ -368,7 +377,8 @@ static int is_read(const trimmer *t, size_t at) {
         for (size_t k = t->chunks[c].first; k < t->chunks[c].last; k++) {
             const word *w = &t->text.at[k];
             if (w->gone || k == at) continue;
-            if (w->kind == 'i' ? clsi_word_same(w, &t->text.at[at]) : clsi_word_names(w, &t->text.at[at]))
+            if (w->kind == 'i' ? clsi_word_same(w, &t->text.at[at])
+                               : clsi_word_names(w, &t->text.at[at]))
                 return 1;
         }
     }
@@ -431,7 +441,8 @@ cls_status clsi_trim_source(size_t n, const clsi_source_piece *pieces, const cha
         if (!pieces[k].whole)
             clsi_words_read(w, text);
         else if (*text)
-            clsi_words_push(w, (word){.s = text, .n = (uint32_t)strlen(text), .kind = 'w', .line = 1});
+            clsi_words_push(w,
+                            (word){.s = text, .n = (uint32_t)strlen(text), .kind = 'w', .line = 1});
     }
     if (!w->failed) resolve_conditions(w, script);
     if (!w->failed) clsi_words_expand(w);

@@ -21,6 +21,7 @@ cls_status clsi_trim_source(size_t n, const clsi_source_piece *pieces, const cha
 
 /* Exported C as it is read: names of its own without clsi_ where they are clear without it, and tabs. Names of the
  * header begin with `prefix`. */
-cls_status clsi_shorten_source(const char *text, const char *prefix, clsi_text *out, cls_error *error);
+cls_status clsi_shorten_source(const char *text, const char *prefix, clsi_text *out,
+                               cls_error *error);
 
 #endif

@@ -52,7 +52,7 @@ static size_t word_length(const char *s) {
     if (clsi_is_letter(*s) || (*s == '.' && isdigit((unsigned char)s[1]))) {
         int number = !isalpha((unsigned char)*s) && *s != '_';
         while (clsi_is_letter(s[n]) || (number && (s[n] == '.' || ((s[n] == '+' || s[n] == '-') &&
-                                                              strchr("eEpP", s[n - 1])))))
+                                                                   strchr("eEpP", s[n - 1])))))
             n++;
         return n;
     }
@@ -136,7 +136,8 @@ size_t clsi_statement_end(const clsi_words *t, size_t k) {
         k = clsi_statement_end(t, clsi_words_closing(t, k + 1) + 1);
     else
         for (; k < t->n && !clsi_word_equals(&t->at[k], ";"); k++)
-            if (clsi_word_equals(&t->at[k], "(") || clsi_word_equals(&t->at[k], "{")) k = clsi_words_closing(t, k);
+            if (clsi_word_equals(&t->at[k], "(") || clsi_word_equals(&t->at[k], "{"))
+                k = clsi_words_closing(t, k);
     if (!branch) return k + (k < t->n && clsi_word_equals(&t->at[k], ";"));
     return k < t->n && clsi_word_equals(&t->at[k], "else") ? clsi_statement_end(t, k + 1) : k;
 }

@@ -35,13 +35,17 @@ const char *clsi_pair_name(const clsi_instruction *in);
 
 /* ---- pieces of programs (emit_piece.c) ---- */
 
-enum { CLSI_USED = 1, CLSI_OPAQUE = 2, CLSI_ONCE = 4 }; /* what a register is needed for; in one place */
+enum {
+    CLSI_USED = 1,
+    CLSI_OPAQUE = 2,
+    CLSI_ONCE = 4
+}; /* what a register is needed for; in one place */
 
 /* One function: instructions first .. last, outputs of a range. */
 typedef struct clsi_piece {
     const cls_program *p;
     size_t first, last, first_output, last_output;
-    size_t first_call; /* of the fields that it runs */
+    size_t first_call;       /* of the fields that it runs */
     const uint32_t *slot;    /* where registers that cross from piece to piece are kept; or NULL */
     const uint32_t *known;   /* where results are kept that another program has computed; or NULL */
     size_t n_slots;          /* the states of fields stand behind them */

@@ -93,7 +93,8 @@ static void append_calls(clsi_text *out, const clsi_piece *e, size_t first, size
                 append_register(out, e, p->field_inputs[c->x + i], 0);
             }
             if (own == c) clsi_text_append(out, "};\n");
-            clsi_text_printf(out, "  clsi_field%u_at(point%zu, room + %zu);\n", field, point, c->own);
+            clsi_text_printf(out, "  clsi_field%u_at(point%zu, room + %zu);\n", field, point,
+                             c->own);
         } else if (c->pass < CLSI_PASS_PAIR) {
             clsi_text_printf(out, "  clsi_field%u_pass(%d, room + %zu);\n", field, c->pass, c->own);
         } else {
@@ -437,7 +438,8 @@ static void append_piece(clsi_text *out, clsi_piece *e) {
     clsi_piece_inline(e);
     e->first_call = e->early && p->n_early_calls ? p->early_calls : p->n_calls;
     for (size_t k = e->first; k < e->last; k++)
-        if (p->code[k].code == CLSI_FIELD && p->code[k].take->n && p->code[k].take->first < e->first_call)
+        if (p->code[k].code == CLSI_FIELD && p->code[k].take->n &&
+            p->code[k].take->first < e->first_call)
             e->first_call = p->code[k].take->first;
     if (e->pairs.twin) clsi_text_append(out, "  double second;\n");
     append_constants(out, e);
