@@ -54,7 +54,9 @@ typedef struct clsi_loops {
     size_t n_map, map_room, n_turns, turns_room, n_arrays, arrays_room, n_macros, macros_room,
         n_sizes, sizes_room, n_edges, edges_room;
     size_t depth;    /* of lets within lets */
+    size_t nested;   /* loops within loops, sums within sums */
     double elements; /* of all arrays */
+    double work;     /* letters looked at, and what indices and turns cost beside them */
 } clsi_loops;
 
 /* `i in a..b` of a sum or of a for. */
@@ -63,6 +65,8 @@ typedef struct clsi_loop {
 } clsi_loop;
 
 enum { CLSI_MAX_FLAT = 1 << 29 }; /* letters of the flat text */
+enum { CLSI_MAX_NESTED = 100 };    /* loops and sums within each other */
+enum { CLSI_WORK_OF_A_WORD = 16, CLSI_WORK_OF_A_TURN = 64 }; /* in letters */
 
 /* ---- elements.c: formulas ---- */
 
@@ -100,6 +104,8 @@ cls_status clsi_find_sizes(clsi_loops *a, clsi_cursor statement);
 size_t clsi_turn_of(const clsi_loops *a, size_t turn, const char *word, size_t length);
 /* Refuses a range that is too long before anything is made of it. */
 cls_status clsi_room_for_turns(clsi_loops *a, size_t parent, clsi_cursor name, long low, long high);
+/* Turns alone do not bound the time: their letters do. */
+cls_status clsi_count_work(clsi_loops *a, size_t where, size_t turn, size_t amount);
 cls_status clsi_add_turn(clsi_loops *a, size_t parent, clsi_cursor name, long value, int hides,
                          size_t *out);
 /* Letters of the word at `at`, with dots inside, without brackets. */

@@ -303,10 +303,17 @@ test_short_files_are_not_expanded_for_ever() {
     printf 'momentum q[1..3000000, 1..3000000, 1..3000000] with velocity v\n' >pairs.clausius
     printf 'coordinate x\nlagrangian v.x^2/2 - sum(i in 1..900000000: x^i)\n' >sum.clausius
     printf 'coordinate x\nlagrangian v.x^2/2\nfor i in 1..900000000: let a[i] = x\n' >loop.clausius
-    for form in functions elements million three pairs sum loop; do
+    # turns that are few enough, and too much in each: letters, indices, ranges, nested sums, lets
+    printf 'coordinate x\nlagrangian v.x^2/2\nfor i in 1..70000: for j in 1..70000: let a[i,j] = sin(x)*cos(x*i) + exp(-x^2)*j + x/(1 + x^2) + sqrt(1 + x^2)\n' >turns.clausius
+    printf 'coordinate x\nlagrangian v.x^2/2\nfor i in 1..200000: let a[i] = 1%s\n' "$(printf '*i%.0s' {1..2000})" >indices.clausius
+    printf 'coordinate x\nlagrangian v.x^2/2\nfor i in 1..2000000: for j in 1..0*(1%s): let a[j] = 1\n' "$(printf '+1%.0s' {1..20000})" >ranges.clausius
+    printf 'coordinate x\nlagrangian v.x^2/2 - %sx%s\n' "$(printf 'sum(i in 1..1:%.0s' {1..60000})" "$(printf ')%.0s' {1..60000})" >nested.clausius
+    printf 'coordinate x\nlagrangian v.x^2/2\n%s let a = x\n' "$(printf 'for i in 1..1:%.0s' {1..60000})" >blocks.clausius
+    printf 'coordinate x\nlagrangian v.x^2/2\nfor i in 1..1100: for j in 1..1000: let a[i,j] = x\n' >lets.clausius
+    for form in functions elements million three pairs sum loop turns indices ranges nested blocks lets; do
         soon "$CLAUSIUS" show $form.clausius
         expect_exit 4
-        expect_stderr "^clausius show: $form.clausius:[0-9]+:[0-9]+: .*(too often|elements of arrays up to here, at most|more than [0-9]+ times)"
+        expect_stderr "^clausius show: $form.clausius:[0-9]+:[0-9]+: .*(too often|elements of arrays up to here, at most|more than [0-9]+ times|too much for a system of 0 elements|nested too deep)"
     done
 }
 
