@@ -86,9 +86,9 @@ cls_status clsi_room_for_turns(clsi_loops *a, size_t parent, clsi_cursor name, l
                          (int)MAX_TURNS);
 }
 
-/* A letter costs some 5 ns: a file of few elements is refused within a second; one of many may
- * take as long as its elements take to be read. A chain needs 900 for each of them. */
-enum { FREE_WORK = 1 << 26, WORK_OF_AN_ELEMENT = 4096 };
+/* A file of few elements is refused within a second or so; one of many may take as long as its
+ * elements take to be read (decision 350). */
+enum { FREE_WORK = 1 << 27, WORK_OF_AN_ELEMENT = 4096 };
 
 cls_status clsi_count_work(clsi_loops *a, size_t where, size_t turn, size_t amount) {
     a->work += (double)amount;
