@@ -64,8 +64,8 @@ typedef struct clsi_loop {
     clsi_cursor name, range;
 } clsi_loop;
 
-enum { CLSI_MAX_FLAT = 1 << 29 }; /* letters of the flat text */
-enum { CLSI_MAX_NESTED = 100 };    /* loops and sums within each other */
+enum { CLSI_MAX_FLAT = 1 << 29 };                             /* letters of the flat text */
+enum { CLSI_MAX_NESTED = 100 };                               /* loops and sums within each other */
 enum { CLSI_WORK_OF_A_WORD = 16, CLSI_WORK_OF_A_TURN = 128 }; /* in letters */
 
 /* ---- elements.c: formulas ---- */

@@ -258,8 +258,7 @@ static cls_status keep_name(clsi_ports *p) {
         p->by_name = places;
         p->by_name_room = room;
         for (size_t i = 0; i < room; i++) places[i] = SIZE_MAX;
-        for (size_t i = 0; i < p->n_components; i++)
-            places[place_of(p, p->components[i].name)] = i;
+        for (size_t i = 0; i < p->n_components; i++) places[place_of(p, p->components[i].name)] = i;
     }
     p->by_name[place_of(p, p->components[p->n_components].name)] = p->n_components;
     p->n_components++;

@@ -310,10 +310,11 @@ test_short_files_are_not_expanded_for_ever() {
     printf 'coordinate x\nlagrangian v.x^2/2 - %sx%s\n' "$(printf 'sum(i in 1..1:%.0s' {1..60000})" "$(printf ')%.0s' {1..60000})" >nested.clausius
     printf 'coordinate x\nlagrangian v.x^2/2\n%s let a = x\n' "$(printf 'for i in 1..1:%.0s' {1..60000})" >blocks.clausius
     printf 'coordinate x\nlagrangian v.x^2/2\nfor i in 1..1100: for j in 1..1000: let a[i,j] = x\n' >lets.clausius
-    for form in functions elements million three pairs sum loop turns indices ranges nested blocks lets; do
+    printf 'coordinate %s[1..2000]\nlagrangian 1\n' "$(printf 'u%.0s' {1..300000})" >name.clausius
+    for form in functions elements million three pairs sum loop turns indices ranges nested blocks lets name; do
         soon "$CLAUSIUS" show $form.clausius
         expect_exit 4
-        expect_stderr "^clausius show: $form.clausius:[0-9]+:[0-9]+: .*(too often|elements of arrays up to here, at most|more than [0-9]+ times|too much for a system of 0 elements|nested too deep)"
+        expect_stderr "^clausius show: $form.clausius:[0-9]+:[0-9]+: .*(too often|elements of arrays up to here, at most|more than [0-9]+ times|too much for a system of 0 elements|nested too deep|longer than 60 letters)"
     done
 }
 

@@ -208,8 +208,7 @@ static char *provenance(const measured *w, size_t n_tables, const char *const *n
     clsi_report_record(w->report, &all);
     clsi_loss_curve_record(&w->curve, &all);
     clsi_json_put(&all, "split", clsi_recording_split(w->data));
-    if (!w->hurried)
-        clsi_json_put(&all, "covariance", clsi_json_matrix(w->P, w->P, w->covariance));
+    if (!w->hurried) clsi_json_put(&all, "covariance", clsi_json_matrix(w->P, w->P, w->covariance));
     if (w->o->ensemble && !w->hurried)
         clsi_json_put(&all, "ensemble", clsi_json_matrix(w->o->ensemble, w->P, w->members));
     char *text = clsi_json_text(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
