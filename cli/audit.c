@@ -47,12 +47,16 @@ static cls_status refuse_run_options(const cli_arguments *a, cls_error *error) {
     return CLS_OK;
 }
 
+/* noted: the file of which `set` is a note, or NULL. */
 static cls_status judge_table(const cli_arguments *a, const char *system, const char *set,
-                              const cls_table *t, verdict *v, cls_error *error) {
+                              const char *noted, const cls_table *t, verdict *v, cls_error *error) {
     cls_audit_options options;
     cli_motion m = {0};
     cls_status status = read_limits(a, &options, error);
-    if (!status) status = cli_motion_open(system, set, &m, error);
+    if (!status && (status = cli_motion_open(system, set, &m, error)) == CLS_USAGE && noted) {
+        error->status = CLS_DATA; /* nobody typed it */
+        status = cli_prefix(error, "%s: its note `# set:`", noted);
+    }
     if (!status && cli_interrupted_before_work())
         status = cli_fail(error, CLS_INTERRUPTED, "interrupted");
     if (!status) status = cls_audit_trajectory(m.system, t, &options, &v->audit, error);
@@ -67,7 +71,7 @@ static cls_status judge_against(const cli_arguments *a, verdict *v, cls_error *e
     cli_motion m = {0};
     if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &m, error);
     if (!status) status = cli_read_table(a, cli_value(a, "against"), m.system, &t, error);
-    if (!status) status = judge_table(a, a->words[0], cli_value(a, "set"), t, v, error);
+    if (!status) status = judge_table(a, a->words[0], cli_value(a, "set"), NULL, t, v, error);
     cli_motion_free(&m);
     cls_table_free(&t);
     return status;
@@ -90,7 +94,9 @@ static cls_status judge_file(const cli_arguments *a, verdict *v, cls_error *erro
     if (!status) status = cli_system_of_note(path, system, &beside, error);
     if (!status && !set) status = cli_set_of_note(path, cls_table_note(t, "set"), &noted, error);
     cli_assignments_free(&noted);
-    if (!status) status = judge_table(a, beside, set ? set : cls_table_note(t, "set"), t, v, error);
+    if (!status && set) status = judge_table(a, beside, set, NULL, t, v, error);
+    if (!status && !set)
+        status = judge_table(a, beside, cls_table_note(t, "set"), path, t, v, error);
     free(beside);
     cls_table_free(&t);
     return status;

@@ -86,7 +86,9 @@ static cls_status write_part(const cli_parts *p, json_t *head, size_t bytes, con
                              cls_error *error) {
     char *text = json_dumps(head, JSON_COMPACT);
     cli_output file;
-    cls_status status = text ? cli_output_open(&file, p->path, 0, error) : cli_no_memory(error);
+    cls_status status = text && !cli_json_failed() /* or it is cut short */
+                            ? cli_output_open(&file, p->path, 0, error)
+                            : cli_no_memory(error);
     if (!status) {
         uint64_t sum = sum_of_part(text, bytes, data);
         fprintf(file.stream, "%s%s\n", MAGIC, text);

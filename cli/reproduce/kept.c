@@ -41,6 +41,7 @@ cls_status cli_keep_item(const cli_findings *f, json_t *result, double seconds, 
     if (json_dumpf(result, file.stream, JSON_INDENT(1) | JSON_PRESERVE_ORDER) ||
         fputc('\n', file.stream) == EOF)
         status = cli_fail(error, CLS_IO, "%s: cannot write: %s", path, strerror(errno));
+    if (cli_json_failed()) status = cli_no_memory(error); /* the text may be cut short */
     return cli_output_close(&file, status, error);
 }
 

@@ -265,7 +265,10 @@ static cls_status keep(const job *j, cls_error *error) {
     json_t *object = as_json(j);
     char *text = object ? json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
     json_decref(object);
-    if (!text) return cli_no_memory(error);
+    if (!text || cli_json_failed()) { /* or it is cut short */
+        free(text);
+        return cli_no_memory(error);
+    }
     size_t length = strlen(text);
     text[length] = '\n'; /* in place of the end */
     int file = open(path, O_WRONLY | O_APPEND | O_CREAT, 0666);

@@ -297,8 +297,8 @@ static void tell_parameters(const json_t *list, clsi_text *t) {
                          json_number_value(json_object_get(p, "value")));
         if (json_is_number(error))
             clsi_text_printf(t, " +- %.2g\n", json_number_value(error));
-        else
-            clsi_text_append(t, ", which the data cannot tell\n");
+        else /* a stopped search has no errors */
+            clsi_text_append(t, error ? ", which the data cannot tell\n" : "\n");
     }
 }
 

@@ -36,7 +36,9 @@ static parameter read_parameter(const cls_model *m, const json_t *one) {
     const char *name = json_string_value(json_object_get(one, "name"));
     parameter p = {.name = name ? name : "",
                    .value = json_number_value(json_object_get(one, "value")),
-                   .error = json_is_number(error) ? json_number_value(error) : NAN,
+                   .error = json_is_number(error) ? json_number_value(error)
+                            : error               ? INFINITY
+                                                  : NAN, /* not computed */
                    .low = -INFINITY,
                    .high = INFINITY};
     size_t k = m->system ? clsi_parameter_find(m->system, p.name) : SIZE_MAX;
@@ -73,7 +75,8 @@ static void parameter_row(clsi_text *t, const parameter *p, int bounded) {
     clsi_text_printf(t, "</th><td class=\"n\">%.6g</td><td>", p->value);
     clsi_html(t, p->unit ? p->unit : "", CLSI_HTML_NAME);
     if (!isfinite(p->error)) {
-        clsi_text_append(t, "</td><td colspan=\"3\" class=\"broken\">the data cannot tell</td>");
+        clsi_text_printf(t, "</td><td colspan=\"3\" class=\"broken\">%s</td>",
+                         isinf(p->error) ? "the data cannot tell" : "not computed");
     } else {
         clsi_text_printf(t,
                          "</td><td class=\"n\">%.2g</td><td class=\"n\">%.5g to %.5g</td><td "
@@ -262,7 +265,7 @@ void clsi_found_doubts(clsi_text *t, const clsi_subject *s) {
     size_t opened = t->length;
     json_array_foreach(list, i, one) {
         parameter p = read_parameter(m, one);
-        if (isfinite(p.error)) continue;
+        if (!isinf(p.error)) continue;
         clsi_text_append(t, "<li><strong>");
         clsi_html(t, p.name, CLSI_HTML_NAME);
         clsi_text_append(t, "</strong>: any other value fits these data as well.</li>\n");

@@ -67,8 +67,10 @@ static cls_status read_array(clsi_loops *a, size_t at, size_t end, size_t turn, 
     return status;
 }
 
-static cls_status count_elements(clsi_loops *a, size_t at, size_t turn, const clsi_array *array) {
+static cls_status count_elements(clsi_loops *a, size_t at, size_t length, size_t turn,
+                                 const clsi_array *array) {
     double count = 1;
+    if (length > 60) return clsi_array_at(a, at, turn, "this name is longer than 60 letters");
     for (size_t k = 0; k < array->n; k++)
         count *= (double)array->high[k] - (double)array->low[k] + 1;
     if (a->elements + count > MAX_ELEMENTS)
@@ -89,7 +91,7 @@ static cls_status register_item(clsi_loops *a, clsi_cursor c, size_t turn, int t
         size_t length, behind;
         clsi_array array;
         status = read_array(a, c.at, c.end, turn, &length, &behind, &array);
-        if (status == CLS_OK && length) status = count_elements(a, c.at, turn, &array);
+        if (status == CLS_OK && length) status = count_elements(a, c.at, length, turn, &array);
         if (status != CLS_OK) return status;
         if (length) {
             status = add_array(a, r->clean + c.at, length, &array);
@@ -169,7 +171,7 @@ static cls_status expand_lists(clsi_loops *a, clsi_cursor c, size_t turn) {
         size_t length, behind, n = clsi_plain_word(r, c.at, c.end);
         status = read_array(a, c.at, c.end, turn, &length, &behind, &array);
         long step[CLSI_MAX_INDICES] = {0}, count = length ? 1 : 0;
-        if (status == CLS_OK && length) status = count_elements(a, c.at, turn, &array);
+        if (status == CLS_OK && length) status = count_elements(a, c.at, length, turn, &array);
         if (status == CLS_OK && length) status = add_array(a, r->clean + c.at, length, &array);
         if (status != CLS_OK) return status;
         for (size_t k = 0; k < array.n; k++) count *= array.high[k] - array.low[k] + 1;
@@ -269,6 +271,8 @@ static cls_status expand_body(clsi_loops *a, clsi_cursor c, size_t turn) {
     clsi_reader *r = a->r;
     size_t first = line_end(r, c.at, c.end), at = first + 1, base = SIZE_MAX;
     clsi_cursor line = {c.at, first}, inner;
+    cls_status status = clsi_count_work(a, c.at, turn, c.end - c.at + CLSI_WORK_OF_A_TURN);
+    if (status != CLS_OK) return status;
     if (!clsi_at_end(r, &line)) {
         clsi_skip_space(r, &c);
         return expand_statement(a, c, turn);
@@ -276,7 +280,6 @@ static cls_status expand_body(clsi_loops *a, clsi_cursor c, size_t turn) {
     for (size_t k = at; k < c.end && base == SIZE_MAX; k = line_end(r, k, c.end) + 1)
         base = indentation(r, k, c.end);
     if (base == SIZE_MAX) return clsi_array_at(a, c.at, turn, "expected a statement to repeat");
-    cls_status status = CLS_OK;
     while (status == CLS_OK && next_statement(r, &at, c.end, base, &inner))
         status = expand_statement(a, inner, turn);
     return status;
@@ -308,8 +311,12 @@ static cls_status expand_statement(clsi_loops *a, clsi_cursor c, size_t turn) {
     if (clsi_accept_word(r, &ahead, "for")) {
         clsi_loop loops[CLSI_MAX_INDICES];
         size_t n;
+        if (a->nested == CLSI_MAX_NESTED) return clsi_array_at(a, c.at, turn, "nested too deep");
+        a->nested++;
         status = clsi_read_loops(a, &ahead, turn, loops, &n);
-        return status == CLS_OK ? expand_loops(a, loops, n, ahead, turn) : status;
+        if (status == CLS_OK) status = expand_loops(a, loops, n, ahead, turn);
+        a->nested--;
+        return status;
     }
     if (turn == SIZE_MAX && read_macro(a, c, &macro)) return CLS_OK; /* known already */
     size_t list = is_declaration(r, c, &thermal);
@@ -331,6 +338,8 @@ static cls_status note_edge(clsi_loops *a, clsi_cursor c) {
     clsi_skip_space(r, &c);
     size_t n = clsi_plain_word(r, c.at, c.end);
     if (!n || c.at + n >= c.end || r->clean[c.at + n] != '[') return CLS_OK;
+    const char *last = a->n_edges ? a->edges[a->n_edges - 1] : "";
+    if (strlen(last) == n && memcmp(last, r->clean + c.at, n) == 0) return CLS_OK;
     if (!clsi_grow(&a->edges, &a->edges_room, a->n_edges + 1, sizeof *a->edges) ||
         !(a->edges[a->n_edges] = clsi_strndup(r->clean + c.at, n)))
         return clsi_no_memory(r->error);

@@ -58,7 +58,9 @@ typedef struct clsi_loops {
     uint32_t *
         literal; /* by letter: 1 + how many from there on are the same at every turn; 0: not known yet */
     size_t depth;    /* of lets within lets */
+    size_t nested;   /* loops within loops, sums within sums */
     double elements; /* of all arrays */
+    double work;     /* letters looked at, and what indices and turns cost beside them */
 } clsi_loops;
 
 /* `i in a..b` of a sum or of a for. */
@@ -66,7 +68,9 @@ typedef struct clsi_loop {
     clsi_cursor name, range;
 } clsi_loop;
 
-enum { CLSI_MAX_FLAT = 1 << 29 }; /* letters of the flat text */
+enum { CLSI_MAX_FLAT = 1 << 29 };                             /* letters of the flat text */
+enum { CLSI_MAX_NESTED = 100 };                               /* loops and sums within each other */
+enum { CLSI_WORK_OF_A_WORD = 16, CLSI_WORK_OF_A_TURN = 128 }; /* in letters */
 
 /* ---- elements.c: formulas ---- */
 
@@ -104,6 +108,8 @@ cls_status clsi_find_sizes(clsi_loops *a, clsi_cursor statement);
 size_t clsi_turn_of(const clsi_loops *a, size_t turn, const char *word, size_t length);
 /* Refuses a range that is too long before anything is made of it. */
 cls_status clsi_room_for_turns(clsi_loops *a, size_t parent, clsi_cursor name, long low, long high);
+/* Turns alone do not bound the time: their letters do. */
+cls_status clsi_count_work(clsi_loops *a, size_t where, size_t turn, size_t amount);
 cls_status clsi_add_turn(clsi_loops *a, size_t parent, clsi_cursor name, long value, int hides,
                          size_t *out);
 /* Letters of the word at `at`, with dots inside, without brackets. */

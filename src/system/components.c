@@ -94,7 +94,7 @@ void clsi_ports_free(clsi_ports **ports) {
     for (size_t i = 0; i < p->n_strings; i++) free(p->strings[i]);
     void *const lists[] = {p->sources, p->components, p->definitions, p->scopes, p->connections,
                            p->copies,  p->parent,     p->joints,      p->stores, p->map,
-                           p->strings, p->inclusions, p->used_parts};
+                           p->strings, p->inclusions, p->used_parts,  p->by_name};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
     clsi_text_clear(&p->flat);
     free(p);
@@ -234,10 +234,40 @@ static cls_status check_shape(clsi_ports *p, const clsi_component *c) {
     return CLS_OK;
 }
 
+/* ---- names: a file may have many thousands, and each is asked for by connections ---- */
+
+static size_t place_of(const clsi_ports *p, const char *name) {
+    size_t at = clsi_hash_text(name, strlen(name)) % p->by_name_room;
+    while (p->by_name[at] != SIZE_MAX && strcmp(p->components[p->by_name[at]].name, name) != 0)
+        at = (at + 1) % p->by_name_room;
+    return at;
+}
+
+clsi_component *clsi_component_find(const clsi_ports *p, const char *name) {
+    size_t i = p->by_name_room ? p->by_name[place_of(p, name)] : SIZE_MAX;
+    return i == SIZE_MAX ? NULL : &p->components[i];
+}
+
+/* The last one; half of the places stay free. */
+static cls_status keep_name(clsi_ports *p) {
+    if (2 * (p->n_components + 1) > p->by_name_room) {
+        size_t room = 4 * (p->n_components + 8);
+        size_t *places = clsi_malloc(room * sizeof *places);
+        if (!places) return clsi_no_memory(p->error);
+        free(p->by_name);
+        p->by_name = places;
+        p->by_name_room = room;
+        for (size_t i = 0; i < room; i++) places[i] = SIZE_MAX;
+        for (size_t i = 0; i < p->n_components; i++) places[place_of(p, p->components[i].name)] = i;
+    }
+    p->by_name[place_of(p, p->components[p->n_components].name)] = p->n_components;
+    p->n_components++;
+    return CLS_OK;
+}
+
 cls_status clsi_name_is_free(clsi_ports *p, const char *name, clsi_span title) {
-    for (size_t i = 0; i < p->n_components; i++)
-        if (strcmp(p->components[i].name, name) == 0)
-            return clsi_at(clsi_source_of(p, title), title.begin, "a second component `%s`", name);
+    if (clsi_component_find(p, name))
+        return clsi_at(clsi_source_of(p, title), title.begin, "a second component `%s`", name);
     for (size_t i = 1; i < p->n_scopes; i++) {
         size_t n = strlen(p->scopes[i].prefix) - 1;
         if (strlen(name) == n && memcmp(p->scopes[i].prefix, name, n) == 0)
@@ -262,8 +292,7 @@ static cls_status add_component(clsi_ports *p, size_t scope, char *local, clsi_s
     x->name = clsi_keep_printf(p, "%s%s", p->scopes[scope].prefix, local);
     if (!x->name) return clsi_at(r, title.begin, "this name is too long");
     cls_status status = clsi_name_is_free(p, x->name, title);
-    if (status == CLS_OK) p->n_components++;
-    return status;
+    return status == CLS_OK ? keep_name(p) : status;
 }
 
 static cls_status read_ports(clsi_ports *p, clsi_component *x, size_t source, clsi_cursor *c) {

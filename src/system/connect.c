@@ -17,9 +17,8 @@ static clsi_port *find_port(clsi_ports *p, size_t scope, const char *name, size_
     }
     char flat[256];
     snprintf(flat, sizeof flat, "%s%.*s", p->scopes[scope].prefix, (int)(dot - name), name);
-    for (size_t i = 0; i < p->n_components; i++) {
-        clsi_component *c = &p->components[i];
-        if (strcmp(c->name, flat) != 0) continue;
+    const clsi_component *c = clsi_component_find(p, flat);
+    if (c) {
         size_t k = clsi_port_find(c, dot + 1, length - (size_t)(dot + 1 - name));
         return k == SIZE_MAX ? NULL : &c->port[k];
     }

@@ -154,7 +154,10 @@ static cls_status wrap(clsi_loops *a, const clsi_array *array, size_t at, size_t
     for (size_t k = 0; k < n; k++) {
         long low = array->low[k], high = array->high[k], count = high - low + 1;
         if (array->ring[k]) value[k] = low + ((value[k] - low) % count + count) % count;
-        if ((value[k] >= low && value[k] <= high) || has_edges(a, array->name)) continue;
+        if (value[k] >= low && value[k] <= high) continue;
+        cls_status status = clsi_count_work(a, at, turn, a->n_edges / 2);
+        if (status != CLS_OK) return status;
+        if (has_edges(a, array->name)) continue;
         return clsi_array_at(a, at, turn,
                              "index %ld is outside: `%s` goes from %ld to %ld; write `let "
                              "%s[%ld] = ...` for what stands at the edge, or `%s[%ld..%ld ring]`",
@@ -189,6 +192,8 @@ static cls_status expand_element(clsi_loops *a, size_t at, size_t length, size_t
     cls_status status = clsi_index_brackets(a, behind, end, turn, place, &n);
     for (size_t k = 0; k < n && status == CLS_OK; k++)
         status = clsi_array_integer(a, place[k].at, place[k].end, turn, &value[k]);
+    if (status != CLS_OK) return status;
+    status = clsi_count_work(a, at, turn, (a->n_macros + a->n_arrays) / 2);
     if (status != CLS_OK) return status;
     const clsi_macro *macro = find_macro(a, at, length);
     if (macro) return expand_macro(a, macro, at, n, value, turn);
@@ -293,8 +298,12 @@ static cls_status read_sum(clsi_loops *a, size_t at, size_t end, size_t turn, si
     c = (clsi_cursor){c.at + 1, *behind - 1};
     clsi_loop loops[CLSI_MAX_INDICES];
     size_t n;
+    if (a->nested == CLSI_MAX_NESTED) return clsi_array_at(a, at, turn, "nested too deep");
+    a->nested++;
     cls_status status = clsi_read_loops(a, &c, turn, loops, &n);
-    return status == CLS_OK ? expand_sum(a, loops, n, c, turn) : status;
+    if (status == CLS_OK) status = expand_sum(a, loops, n, c, turn);
+    a->nested--;
+    return status;
 }
 
 /* ---- the letters of a statement ---- */
@@ -371,7 +380,7 @@ static size_t literal_length(clsi_loops *a, clsi_cursor c, size_t turn) {
 
 cls_status clsi_loops_expand(clsi_loops *a, clsi_cursor c, size_t turn, int declares) {
     clsi_reader *r = a->r;
-    cls_status status = CLS_OK;
+    cls_status status = clsi_count_work(a, c.at, turn, c.end - c.at);
     while (c.at < c.end && status == CLS_OK) {
         size_t literal = literal_length(a, c, turn);
         if (literal) {
@@ -386,7 +395,9 @@ cls_status clsi_loops_expand(clsi_loops *a, clsi_cursor c, size_t turn, int decl
             c.at = behind;
         } else {
             size_t n = clsi_plain_word(r, c.at, c.end);
-            status = clsi_loops_word(a, c.at, n, c.end, turn, declares, &c.at);
+            status = clsi_count_work(a, c.at, turn, CLSI_WORK_OF_A_WORD);
+            if (status == CLS_OK)
+                status = clsi_loops_word(a, c.at, n, c.end, turn, declares, &c.at);
         }
     }
     if (status == CLS_OK && a->flat.failed) status = clsi_no_memory(r->error);

@@ -397,9 +397,10 @@ static cls_status put_brackets(clsi_ports *p) {
 
 /* Does the port hang at an environment: here, and in every other component with the same law? */
 static int is_constant(const clsi_ports *p, const clsi_component *c, size_t k) {
-    for (size_t i = 0; i < p->n_components; i++) {
-        const clsi_component *o = &p->components[i];
-        if (o != c && !(clsi_is_shared(p, c) && o->definition == c->definition)) continue;
+    int shared = clsi_is_shared(p, c);
+    const clsi_component *end = shared ? p->components + p->n_components : c + 1;
+    for (const clsi_component *o = shared ? p->components : c; o < end; o++) {
+        if (o != c && o->definition != c->definition) continue;
         const clsi_store *s = &p->stores[p->joints[o->port[k].node].state];
         if (!s->thermal || p->components[s->component].kind != CLSI_ENVIRONMENT) return 0;
     }

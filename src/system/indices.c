@@ -99,6 +99,19 @@ cls_status clsi_room_for_turns(clsi_loops *a, size_t parent, clsi_cursor name, l
                          (int)MAX_TURNS);
 }
 
+/* A file of few elements is refused within a second or so; one of many may take as long as its
+ * elements take to be read (decision 350). */
+enum { FREE_WORK = 1 << 27, WORK_OF_AN_ELEMENT = 4096 };
+
+cls_status clsi_count_work(clsi_loops *a, size_t where, size_t turn, size_t amount) {
+    a->work += (double)amount;
+    if (a->work <= FREE_WORK + WORK_OF_AN_ELEMENT * a->elements) return CLS_OK;
+    return clsi_array_at(a, where, turn,
+                         "written out, the loops and sums up to here are too much for a system of "
+                         "%.0f elements of arrays",
+                         a->elements);
+}
+
 cls_status clsi_add_turn(clsi_loops *a, size_t parent, clsi_cursor name, long value, int hides,
                          size_t *out) {
     cls_status status = clsi_room_for_turns(a, parent, name, value, value);
@@ -196,7 +209,8 @@ static double word(evaluator *e) {
     if (peek(e) == '(') return call(e, where, length);
     size_t turn = clsi_turn_of(e->a, e->turn, r->clean + where, length);
     if (turn != SIZE_MAX) return (double)e->a->turns[turn].value;
-    for (size_t i = 0; i < e->a->n_sizes; i++) {
+    e->status = clsi_count_work(e->a, where, e->turn, e->a->n_sizes);
+    for (size_t i = 0; i < e->a->n_sizes && e->status == CLS_OK; i++) {
         clsi_size *p = &e->a->sizes[i];
         if (p->length == length && memcmp(r->clean + p->name, r->clean + where, length) == 0)
             return of_parameter(e, p, where);
@@ -261,6 +275,8 @@ static double sum(evaluator *e) {
 }
 
 cls_status clsi_array_integer(clsi_loops *a, size_t begin, size_t end, size_t turn, long *out) {
+    cls_status status = clsi_count_work(a, begin, turn, 4 * (end - begin));
+    if (status != CLS_OK) return status;
     evaluator e = {a, begin, end, turn, 0, CLS_OK};
     double x = sum(&e);
     if (e.status == CLS_OK && peek(&e))

@@ -137,6 +137,7 @@ typedef struct clsi_ports {
     size_t n_sources, sources_capacity;
     clsi_component *components;
     size_t n_components, components_capacity;
+    size_t *by_name, by_name_room; /* components in places by their names, SIZE_MAX: free */
     clsi_definition *definitions;
     size_t n_definitions, definitions_capacity;
     clsi_scope_names *scopes;
@@ -201,6 +202,8 @@ int clsi_accept_kind(const clsi_reader *r, clsi_cursor *c, clsi_component_kind *
  * before everything that misses it complains. */
 cls_status clsi_check_kind(clsi_reader *r, clsi_cursor c);
 /* No other component has it. */
+/* The component of this flat name, or NULL. */
+clsi_component *clsi_component_find(const clsi_ports *p, const char *name);
 cls_status clsi_name_is_free(clsi_ports *p, const char *name, clsi_span title);
 /* (a, entropy b [J/K], ...) */
 cls_status clsi_list_ports(clsi_ports *p, size_t source, clsi_cursor *c, clsi_port **list,

@@ -474,11 +474,14 @@ static void a_stop_ends_the_stages(void **unused) {
         cls_learn_info info;
         listener l = {.from = i ? 2 : SIZE_MAX};
         cls_learn_options o = cls_learn_defaults();
+        o.ensemble = i ? 50 : 0; /* nor are standard errors and ensembles waited for */
         clock_t began = clock();
         o.interrupted = has_enough;
         o.context = &l;
         if (cls_learn(u, NULL, 1, &table, &name, &o, &m, &info, &e)) fail_msg("%s", e.message);
         took[i] = (double)(clock() - (i ? l.since : began)) / CLOCKS_PER_SEC;
+        assert_int_equal(isnan(info.report->parameters[0].error), i);
+        assert_int_equal(cls_model_doubt_count(m), i ? 0 : 2);
         cls_learn_report_free(&info.report);
         cls_model_free(&m);
     }

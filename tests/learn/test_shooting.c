@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "learn/residual/derivative.h"
+#include "learn/shooting/multiple.h"
 #include "learn/shooting/shoot.h"
 #include "tests/learn/made_data.h"
 #include <omp.h>
@@ -626,8 +627,39 @@ static void derivatives_of_networks_are_exact(void **unused) {
     check_derivative_loss(&cases[1], 3, 0);
 }
 
+/* ---- what a model says of itself ---- */
+
+static size_t json_allocations, json_fails;
+
+static void *json_allocate(size_t size) {
+    return ++json_allocations == json_fails ? NULL : malloc(size);
+}
+
+/* Each allocation of a matrix fails in its turn: all of it or nothing, never one with fewer numbers. */
+static void matrices_are_whole_or_missing(void **unused) {
+    (void)unused;
+    double A[12];
+    for (size_t i = 0; i < 12; i++) A[i] = i == 5 ? NAN : (double)i;
+    json_set_alloc_funcs(json_allocate, free);
+    for (json_fails = 1;; json_fails++) {
+        json_allocations = 0;
+        json_t *rows = clsi_json_matrix(3, 4, A);
+        if (json_allocations < json_fails) {
+            assert_int_equal(json_array_size(rows), 3);
+            for (size_t i = 0; i < 3; i++)
+                assert_int_equal(json_array_size(json_array_get(rows, i)), 4);
+            json_decref(rows);
+            break;
+        }
+        assert_null(rows);
+    }
+    assert_true(json_fails > 12);
+    json_set_alloc_funcs(malloc, free);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gradients_are_exact),
+                                       cmocka_unit_test(matrices_are_whole_or_missing),
                                        cmocka_unit_test(gradients_with_free_starts_are_exact),
                                        cmocka_unit_test(rows_agree_with_the_gradient),
                                        cmocka_unit_test(threads_do_not_matter),

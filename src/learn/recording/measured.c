@@ -35,6 +35,7 @@ typedef struct measured {
     cls_learn_report *report;
     const char *loss, *optimizer; /* for the record */
     double until;                 /* when the time limit is over; 0: never */
+    int hurried;                  /* stopped by a signal: no standard errors */
     cls_error *error;
 } measured;
 
@@ -168,7 +169,7 @@ static cls_status report_parameters(measured *w, int nullity) {
     int hidden = 0;
     for (size_t e = 0; w->multiple && e < w->multiple->nz; e++) hidden |= w->multiple->hidden[e];
     cls_status status =
-        w->multiple && (nullity > 0 || hidden)
+        w->multiple && (nullity > 0 || hidden) && !w->hurried
             ? clsi_advise(w->multiple, w->theta, w->name, nullity, &w->recipe.notes, w->error)
             : CLS_OK;
     if (status != CLS_OK) return status;
@@ -192,8 +193,8 @@ json_t *clsi_json_matrix(size_t n, size_t m, const double *A) {
     json_t *rows = json_array();
     for (size_t i = 0; i < n; i++) {
         json_t *row = json_array();
-        for (size_t j = 0; j < m; j++) json_array_append_new(row, number(A[i * m + j]));
-        json_array_append_new(rows, row);
+        for (size_t j = 0; j < m; j++) clsi_json_add(&row, number(A[i * m + j]));
+        clsi_json_add(&rows, row);
     }
     return rows;
 }
@@ -207,8 +208,8 @@ static char *provenance(const measured *w, size_t n_tables, const char *const *n
     clsi_report_record(w->report, &all);
     clsi_loss_curve_record(&w->curve, &all);
     clsi_json_put(&all, "split", clsi_recording_split(w->data));
-    clsi_json_put(&all, "covariance", clsi_json_matrix(w->P, w->P, w->covariance));
-    if (w->o->ensemble)
+    if (!w->hurried) clsi_json_put(&all, "covariance", clsi_json_matrix(w->P, w->P, w->covariance));
+    if (w->o->ensemble && !w->hurried)
         clsi_json_put(&all, "ensemble", clsi_json_matrix(w->o->ensemble, w->P, w->members));
     char *text = clsi_json_text(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(all);
@@ -419,6 +420,15 @@ static cls_status run_to_ends(measured *w, const cls_system *s, cls_learn_info *
     return status == CLS_MEMORY ? clsi_no_memory(w->error) : CLS_OK;
 }
 
+/* A stopped program does not stay for the standard errors: they cost as much as an iteration, an
+ * ensemble many. */
+static void hurry(measured *w) {
+    w->hurried = w->o->interrupted && w->o->interrupted(w->o->context);
+    if (!w->hurried) return;
+    for (size_t i = 0; i < w->P; i++) w->doubt[i] = w->scatter[i] = NAN;
+    clsi_text_append(&w->recipe.notes, "stopped before the standard errors: there are none\n");
+}
+
 static cls_status run(measured *w, size_t n_tables, const cls_table *const *tables,
                       const char *const *names, cls_model **out, cls_learn_info *info) {
     int nullity = 0;
@@ -448,9 +458,10 @@ static cls_status run(measured *w, size_t n_tables, const cls_table *const *tabl
     clsi_loss_curve_clear(&w->curve);
     w->recipe.curve = &w->curve;
     if (status == CLS_OK) status = clsi_recipe_run(&w->recipe, w->error);
-    if (status == CLS_OK)
+    if (status == CLS_OK) hurry(w);
+    if (status == CLS_OK && !w->hurried)
         status = clsi_doubt(w->multiple, w->theta, w->doubt, w->covariance, &nullity, w->error);
-    if (status == CLS_OK && w->o->ensemble)
+    if (status == CLS_OK && w->o->ensemble && !w->hurried)
         status = clsi_bootstrap(w->multiple, w->theta, w->o->ensemble, w->o->seed, w->members,
                                 w->scatter, w->error);
     if (status == CLS_OK)

@@ -65,11 +65,14 @@ json_t *clsi_recording_split(const clsi_recording *r) {
 
 void clsi_report_record(const cls_learn_report *r, json_t **to) {
     json_t *list = json_array(), *scores = json_array(), *functions = json_array();
-    for (size_t i = 0; i < r->n_parameters; i++)
-        clsi_json_add(
-            &list, json_pack("{s:s, s:f, s:o, s:o, s:o}", "name", r->parameters[i].name, "value",
-                             r->parameters[i].value, "error", number(r->parameters[i].error), "low",
-                             number(r->parameters[i].low), "high", number(r->parameters[i].high)));
+    for (size_t i = 0; i < r->n_parameters; i++) {
+        const cls_learned_parameter *p = &r->parameters[i];
+        json_t *one = json_pack("{s:s, s:f}", "name", p->name, "value", p->value);
+        if (!isnan(p->error)) clsi_json_put(&one, "error", number(p->error)); /* null: infinite */
+        clsi_json_put(&one, "low", number(p->low));
+        clsi_json_put(&one, "high", number(p->high));
+        clsi_json_add(&list, one);
+    }
     for (size_t c = 0; c < r->n_channels; c++) {
         const cls_learned_channel *ch = &r->channels[c];
         clsi_json_add(&scores,
