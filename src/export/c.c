@@ -332,12 +332,23 @@ static void append_start(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out, "static const int clsi_given_column[] = {");
     for (size_t k = 0; k < nz; k++)
         clsi_text_printf(out, "%d, ", column_of(e, clsi_start_name(e, k, e->native_start)));
-    clsi_text_append(out, "0};\nstatic const double clsi_given_value[] = {");
+    clsi_text_append(out, "0};\n");
+    int same = 1;
     for (size_t k = 0; k < nz; k++) {
-        clsi_append_number(out, clsi_start_value(e, k));
-        clsi_text_append(out, ", ");
+        double value = clsi_start_value(e, k);
+        same &= !memcmp(&value, &e->start[k], sizeof value);
     }
-    clsi_text_append(out, "0};\nstatic const int clsi_column_gives[] = {");
+    if (same && nz) {
+        clsi_text_append(out, "#define clsi_given_value clsi_default_start\n");
+    } else {
+        clsi_text_append(out, "static const double clsi_given_value[] = {");
+        for (size_t k = 0; k < nz; k++) {
+            clsi_append_number(out, clsi_start_value(e, k));
+            clsi_text_append(out, ", ");
+        }
+        clsi_text_append(out, "0};\n");
+    }
+    clsi_text_append(out, "static const int clsi_column_gives[] = {");
     for (size_t c = 0; c < e->n_columns; c++)
         clsi_text_printf(out, "%d, ", clsi_column_gives(e, c));
     clsi_text_append(out, "-1};\n");
@@ -414,7 +425,10 @@ static void append_counts(clsi_text *out, const clsi_export *e) {
                   {"STAGES", at_least(sp->scheme->n_composition, 1)},
                   {"MONITORS", CLSI_MONITOR_INVARIANTS + e->s->n_invariants},
                   {"CORE", sp->nz},
-                  {"HEAT", e->s->nq + e->s->n}};
+                  {"HEAT", e->s->nq + e->s->n},
+                  {"IDENTITY", e->identity != 0},
+                  {"THERMAL", e->s->form->kind == CLSI_FORM_THERMAL},
+                  {"HAS_HEAT", e->s->has_heat != 0}};
     for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
         clsi_text_printf(out, "#define %s_%s %zu\n", e->upper, counts[k].name, counts[k].value);
 }
@@ -424,10 +438,9 @@ static void append_used(clsi_text *out, const clsi_export *e, const clsi_program
     int some = 0;
     append_counts(out, e);
     if (e->options.single) clsi_text_append(out, "#define CLSI_N_NUMBER float\n");
-    clsi_text_append(out, "#define CLSI_K_ONLY(f) (");
-    for (size_t f = 0; f <= CLS_FN_POWER; f++)
-        if (use->function[f]) clsi_text_printf(out, "%s(f) == %zu", some++ ? " || " : "", f);
-    clsi_text_append(out, some ? ")\n" : "((void)(f), 0))\n");
+    for (size_t f = 0; f <= CLS_FN_POWER; f++) some |= use->function[f];
+    clsi_text_printf(out, "#define CLSI_K_ONLY(f) ((void)(f), %d)\n",
+                     some); /* others are left out */
     if (use->general) clsi_text_append(out, "#define CLSI_K_GENERAL\n");
     if (use->inputs) clsi_text_printf(out, "#define CLSI_N_MOST %zu\n", (use->inputs + 7) / 8 * 8);
 }
@@ -475,8 +488,10 @@ static const char source_head[] =
     "/* $.c: see $.h. The numerical methods are those of clausius, to the bit; their texts, with\n"
     " * comments: kernels.inc, pairs.inc, dense.inc, network_node.inc, sparse_lu.inc,\n"
     " * newton.inc, step.inc in its sources. Here is what this model calls of them. */\n"
-    "#include \"$.h\"\n#include <float.h>\n#include <math.h>\n"
-    "#include <string.h>\n\n"
+    "#include \"$.h\"\n#include <float.h>\n#include <string.h>\n\n"; /* kernels.inc brings <math.h> */
+
+/* For the binaries of an FMU. */
+static const char old_glibc[] =
     "/* A library for any Linux of its kind: the versions of these functions that\n"
     " * old C libraries have too (they compute the same). */\n"
     "#if defined(CLSI_OLD_GLIBC) && defined(__gnu_linux__)\n"
@@ -487,7 +502,9 @@ static const char source_head[] =
     "#elif defined(__riscv) && __riscv_xlen == 64\n"
     "#define CLSI_OLD(f) __asm__(\".symver \" #f \",\" #f \"@GLIBC_2.27\")\n#endif\n"
     "#ifdef CLSI_OLD\nCLSI_OLD(exp);\nCLSI_OLD(log);\nCLSI_OLD(pow);\nCLSI_OLD(hypot);\n"
-    "CLSI_OLD(fmod);\nCLSI_OLD(exp2);\n#endif\n#endif\n\n"
+    "CLSI_OLD(fmod);\nCLSI_OLD(exp2);\n#endif\n#endif\n\n";
+
+static const char rounded_twice[] =
     "/* a*b + c is rounded twice, as clausius does. */\n"
     "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n"
     "#elif defined(__GNUC__)\n#pragma GCC optimize(\"fp-contract=off\")\n"
@@ -504,7 +521,7 @@ static int has_few_numbers(const clsi_export *e) {
 
 /* The texts that are not this model's alone, in the order of the file. */
 typedef struct source_parts {
-    clsi_text used, tables, kernels, programs, host, model;
+    clsi_text used, tables, kernels, weights, calls, programs, host, model, trimmed;
 } source_parts;
 
 static cls_status trim_parts(const clsi_programs_use *use, const source_parts *p, int script,
@@ -517,7 +534,8 @@ static cls_status trim_parts(const clsi_programs_use *use, const source_parts *p
         {p->used.data, 0},    {clsi_kernels_text, 0},
         {clsi_pairs_text, 0}, {"#define CLSI_DENSE CLSI_KERNEL\n", 0},
         {clsi_dense_text, 0}, {p->tables.data, 0},
-        {p->kernels.data, 0}, {p->programs.data, 1},
+        {p->kernels.data, 0}, {p->weights.data, 1},
+        {p->calls.data, 0},   {p->programs.data, 1},
         {p->host.data, 0},    {clsi_newton_text, 0},
         {clsi_step_text, 0},  {p->model.data, 0}};
     list_dead(use, dead);
@@ -525,27 +543,38 @@ static cls_status trim_parts(const clsi_programs_use *use, const source_parts *p
                             script, script ? also : NULL, out, error);
 }
 
-cls_status clsi_export_source(clsi_export *e, int script, clsi_text *out, cls_error *error) {
+cls_status clsi_export_source(clsi_export *e, clsi_source_kind kind, clsi_text *out,
+                              cls_error *error) {
+    int script = kind == CLSI_SOURCE_SCRIPT;
     source_parts p = {0};
     clsi_programs_use use;
     clsi_export_used(e, &use);
     e->two = !script && !(e->sp->residual && e->sp->residual->n_takes);
     append_used(&p.used, e, &use);
     append_tables(&p.tables, e);
-    cls_status status = clsi_append_programs(&p.kernels, &p.programs, &p.host, e, error);
+    cls_status status =
+        clsi_append_programs(&p.kernels, &p.weights, &p.calls, &p.programs, &p.host, e, error);
     append_pairs_used(&p.used, &p.programs);
     clsi_append_host(&p.host, e);
     append_unit_check(&p.host, e);
     clsi_append_template(&p.model, e, clsi_export_model_text);
     clsi_append_template(out, e, source_head);
+    if (kind == CLSI_SOURCE_FMU) clsi_text_append(out, old_glibc);
+    clsi_text_append(out, rounded_twice);
     if (has_few_numbers(e)) clsi_text_append(out, few_numbers);
-    if (p.used.failed || p.tables.failed || p.kernels.failed || p.programs.failed ||
-        p.host.failed || p.model.failed)
+    if (p.used.failed || p.tables.failed || p.kernels.failed || p.weights.failed ||
+        p.calls.failed || p.programs.failed || p.host.failed || p.model.failed)
         status = status == CLS_OK ? clsi_no_memory(error) : status;
-    if (status == CLS_OK) status = trim_parts(&use, &p, script, out, error);
+    clsi_text *to = script ? out : &p.trimmed;
+    if (status == CLS_OK) status = trim_parts(&use, &p, script, to, error);
+    if (status == CLS_OK && !script)
+        status = clsi_shorten_source(p.trimmed.data, e->prefix, out, error);
+    clsi_text_clear(&p.trimmed);
     clsi_text_clear(&p.used);
     clsi_text_clear(&p.tables);
     clsi_text_clear(&p.kernels);
+    clsi_text_clear(&p.weights);
+    clsi_text_clear(&p.calls);
     clsi_text_clear(&p.programs);
     clsi_text_clear(&p.host);
     clsi_text_clear(&p.model);
@@ -575,7 +604,7 @@ static cls_status write_c(clsi_export *e, const char *path, cls_export_info *inf
     clsi_outputs files = {0};
     char name[80];
     snprintf(name, sizeof name, "%s.c", e->prefix);
-    cls_status status = clsi_export_source(e, 0, clsi_output_add(&files, name), error);
+    cls_status status = clsi_export_source(e, CLSI_SOURCE_C, clsi_output_add(&files, name), error);
     snprintf(name, sizeof name, "%s.h", e->prefix);
     if (status == CLS_OK) status = clsi_export_header(e, clsi_output_add(&files, name), error);
     if (status == CLS_OK) {

@@ -143,7 +143,13 @@ cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error);
 /* Weights are written once for both variants: do these number their networks alike? */
 int clsi_export_fields_agree(const clsi_export *e);
 /* Counts what the header needs: to be called first. script: for JavaScript. */
-cls_status clsi_export_source(clsi_export *e, int script, clsi_text *out, cls_error *error);
+typedef enum clsi_source_kind {
+    CLSI_SOURCE_C,
+    CLSI_SOURCE_FMU,
+    CLSI_SOURCE_SCRIPT
+} clsi_source_kind;
+cls_status clsi_export_source(clsi_export *e, clsi_source_kind kind, clsi_text *out,
+                              cls_error *error);
 /* ---- host.c: what newton.inc and step.inc ask for, as macros ---- */
 void clsi_append_host(clsi_text *out, const clsi_export *e);
 /* ---- sparse.c: the equations of a step with many unknowns ---- */

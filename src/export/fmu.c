@@ -268,7 +268,7 @@ static void copy_into(clsi_outputs *all, const char *folder, const clsi_outputs 
 static cls_status make_sources(clsi_fmu *f, clsi_outputs *sources, cls_error *error) {
     char name[80];
     clsi_text source = {0}, header = {0};
-    cls_status status = clsi_export_source(f->e, 0, &source, error);
+    cls_status status = clsi_export_source(f->e, CLSI_SOURCE_FMU, &source, error);
     if (status == CLS_OK) status = clsi_export_header(f->e, &header, error);
     if (status == CLS_OK) {
         make_token(f, source.data, header.data);

@@ -66,7 +66,7 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     define(out, "CLSI_HAS_HEAT", "sim", sp->s->has_heat != 0);
     define(out, "CLSI_RECEIVERS", "sim", (size_t)(sp->s->has_work != 0) + (sp->s->has_heat != 0));
     define(out, "CLSI_INPUTS", "sim", sp->nu);
-    clsi_text_printf(out, "enum { CLSI_STEP_INPUTS = %zu, CLSI_SOME_UNKNOWNS = %zu };\n",
+    clsi_text_printf(out, "#define CLSI_STEP_INPUTS %zu\n#define CLSI_SOME_UNKNOWNS %zu\n",
                      sp->n_base + sp->n_unknowns, sp->n_unknowns ? sp->n_unknowns : 1);
     define(out, "CLSI_PARAMETERS", "sim", e->n_parameters);
     define(out, "CLSI_FIRST_PARAMETER", "sim", sp->first_free);
@@ -80,11 +80,25 @@ static void append_sizes(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out, ")\n#define CLSI_GUARDED_STATE(nw, k) ((void)(nw), clsi_guarded[k])\n"
                           "#define CLSI_LOW(nw, k) ((void)(nw), clsi_low[k])\n"
                           "#define CLSI_HIGH(nw, k) ((void)(nw), clsi_high[k])\n"
-                          "#define CLSI_OF_STATE(nw, i) ((void)(nw), clsi_of_state[i])\n"
-                          "#define CLSI_OUTSIDE(nw, i) ((void)(nw), clsi_outside[i])\n"
                           "#define CLSI_STAGE_OF(sim, i) ((void)(sim), clsi_stages[i])\n"
                           "#define CLSI_STEP(sim) ((sim)->h)\n"
                           "#define CLSI_TIME(sim) ((sim)->t0 + (double)(sim)->steps * (sim)->h)\n");
+}
+
+/* Unknown k is the rate of state k. */
+static int is_in_order(const clsi_stepper *sp) {
+    const clsi_newton nw = {.sp = sp};
+    for (size_t k = 0; k < sp->n_unknowns; k++)
+        if (CLSI_OF_STATE(&nw, (int)k) != (int)k) return 0;
+    return 1;
+}
+
+/* An environment takes what one of the states is. */
+static int has_outside(const clsi_stepper *sp) {
+    const clsi_newton nw = {.sp = sp};
+    for (size_t i = 0; i < sp->nz; i++)
+        if (CLSI_OUTSIDE(&nw, i)) return 1;
+    return 0;
 }
 
 /* A table of at least one entry; ISO C has none without. */
@@ -94,9 +108,16 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out, "\nstatic const int clsi_of_state[] = {");
     for (size_t k = 0; k < sp->n_unknowns; k++)
         clsi_text_printf(out, "%d, ", CLSI_OF_STATE(&nw, (int)k));
-    clsi_text_append(out, "0};\nstatic const int clsi_outside[] = {");
+    clsi_text_append(out,
+                     is_in_order(sp)
+                         ? "0};\n#define CLSI_OF_STATE(nw, i) ((void)(nw), (i))\n"
+                         : "0};\n#define CLSI_OF_STATE(nw, i) ((void)(nw), clsi_of_state[i])\n");
+    clsi_text_append(out, "static const int clsi_outside[] = {");
     for (size_t i = 0; i < sp->nz; i++) clsi_text_append(out, CLSI_OUTSIDE(&nw, i) ? "1, " : "0, ");
-    clsi_text_append(out, "0};\nstatic const int clsi_guarded[] = {");
+    clsi_text_append(out, has_outside(sp)
+                              ? "0};\n#define CLSI_OUTSIDE(nw, i) ((void)(nw), clsi_outside[i])\n"
+                              : "0};\n#define CLSI_OUTSIDE(nw, i) ((void)(nw), 0)\n");
+    clsi_text_append(out, "static const int clsi_guarded[] = {");
     for (size_t k = 0; k < sp->n_guarded; k++) clsi_text_printf(out, "%zu, ", sp->guarded[k]);
     for (int high = 0; high < 2; high++) {
         clsi_text_append(out, high ? "0};\nstatic const double clsi_high[] = {"
@@ -130,8 +151,10 @@ static void append_runs(clsi_text *out, const clsi_export *e) {
                                        : "#define CLSI_RUN_GUARD(nw) ((void)(nw))\n");
     clsi_text_append(out,
                      "#define CLSI_RUN_EARLY(nw) clsi_run_early(nw)\n"
-                     "#define CLSI_RUN_RESIDUAL_FIRST(nw, to) clsi_run_first(nw, to)\n"
-                     "#define CLSI_RUN_RESIDUAL_REST(nw, to) clsi_run_rest(nw, to)\n"
+                     "#define CLSI_RUN_RESIDUAL_FIRST(nw, to) clsi_residual_first((nw)->changed, "
+                     "(nw)->in, (nw)->keep, to)\n"
+                     "#define CLSI_RUN_RESIDUAL_REST(nw, to) clsi_residual_rest((nw)->changed, "
+                     "(nw)->in, (nw)->keep, to)\n"
                      "#define CLSI_RUN_GUESS(sim) clsi_run_guess(sim)\n"
                      "#define CLSI_RUN_NEXT(sim) clsi_run_next(sim)\n"
                      "#define CLSI_RUN_NEXT_HERE(sim) clsi_run_next_here(sim)\n"
@@ -139,11 +162,7 @@ static void append_runs(clsi_text *out, const clsi_export *e) {
                      "#define CLSI_SET_INPUTS(sim, t, h) clsi_set_inputs(sim)\n"
                      "#define CLSI_RUN_MONITOR(sim, to) clsi_run_monitor(sim, (sim)->row_in, to)\n"
                      "#define CLSI_RUN_SCALE(sim, to) clsi_run_scale(sim, to)\n"
-                     "#define CLSI_NORMALISE(sim) clsi_normalise_all(sim)\n"
-                     "\nstatic inline void clsi_run_first(clsi_newton *nw, double *to) {\n"
-                     "    clsi_residual_first(nw->changed, nw->in, nw->keep, to);\n}\n"
-                     "\nstatic inline void clsi_run_rest(clsi_newton *nw, double *to) {\n"
-                     "    clsi_residual_rest(nw->changed, nw->in, nw->keep, to);\n}\n");
+                     "#define CLSI_NORMALISE(sim) clsi_normalise_all(sim)\n");
     if (e->sp->guard)
         clsi_text_append(
             out, "\nstatic inline void clsi_run_guard(clsi_newton *nw) {\n"
@@ -187,10 +206,11 @@ static void append_ends(clsi_text *out, const clsi_export *e) {
     clsi_text_printf(out,
                      "\nstatic void clsi_run_next(cls_simulator *sim) {\n"
                      "    double *room = sim->newton.keep%s;\n"
-                     "    sim->newton.ended = 0;\n"
+                     "%s"
                      "    clsi_next(sim->newton.changed, sim->newton.in, room, sim->next_out);\n}\n"
                      "\nstatic void clsi_run_next_here(cls_simulator *sim) {\n",
-                     e->shares_begin ? "" : " + CLSI_ROOM_BEHIND");
+                     e->shares_begin ? "" : " + CLSI_ROOM_BEHIND",
+                     e->shares_end ? "    sim->newton.ended = 0;\n" : "");
     clsi_text_append(out, e->shares_end ? "    sim->newton.ended = 1;\n"
                                           "    clsi_next_end(sim->newton.changed, sim->newton.in, "
                                           "sim->newton.keep, sim->next_out);\n}\n"
@@ -201,8 +221,8 @@ static void append_ends(clsi_text *out, const clsi_export *e) {
         clsi_text_append(out, "    if (nw->ended)\n"
                               "        clsi_monitor_end(nw->changed, in, nw->keep, out);\n"
                               "    else\n    ");
-    clsi_text_append(out, "    clsi_monitor(nw->changed, in, nw->keep, out);\n"
-                          "    nw->ended = 0;\n");
+    clsi_text_append(out, "    clsi_monitor(nw->changed, in, nw->keep, out);\n");
+    if (e->shares_end) clsi_text_append(out, "    nw->ended = 0;\n");
     if (e->shares_now)
         clsi_text_append(out, "    for (int i = 0; i < CLSI_STATES(nw); i++) nw->at[i] = in[i];\n");
     clsi_text_append(out, "}\n");
@@ -260,7 +280,8 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
         "    clsi_place(sim, in);\n    clsi_measure(&sim->newton, in, out);\n"
         "    out[CLSI_MONITOR_ENTROPY] += outside;\n"
         "    out[CLSI_MONITOR_SIZE] += fabs(outside);\n"
-        "    if (fabs(received) > sim->energy_scale) sim->energy_scale = fabs(received);\n}\n\n"
+        "    if (CLSI_RECEIVERS(sim) && fabs(received) > sim->energy_scale)\n"
+        "        sim->energy_scale = fabs(received);\n}\n\n"
         "static void clsi_run_scale(cls_simulator *sim, double *out) {\n"
         "    clsi_place(sim, sim->row_in);\n"
         "    clsi_scale(sim->newton.changed, sim->row_in, sim->newton.keep, out);\n}\n\n"
@@ -270,16 +291,19 @@ static void append_functions(clsi_text *out, const clsi_export *e) {
 }
 
 void clsi_append_host(clsi_text *out, const clsi_export *e) {
-    clsi_text_printf(out, "#define cls_simulator %s\n#define clsi_newton %s_newton\n", e->prefix,
-                     e->prefix);
+    clsi_text_printf(out,
+                     "#ifdef CLSI_SCRIPT\n#define cls_simulator %s\n#else\n"
+                     "typedef %s clsi_model;\n#define cls_simulator clsi_model\n#endif\n",
+                     e->prefix, e->prefix);
+    clsi_text_printf(out, "#define clsi_newton %s_newton\n", e->prefix);
     clsi_text_printf(out, "#define CLSI_HISTORY %d\n", clsi_export_history(e));
-    clsi_text_append(out, "\ntypedef enum clsi_trouble {\n");
+    clsi_text_append(out, "#define clsi_trouble clsi_outcome\n\ntypedef enum clsi_outcome {\n");
 #define NAME(name, sentence) clsi_text_append(out, "    CLSI_" #name ",\n");
     CLSI_TROUBLES(NAME)
 #undef NAME
     clsi_text_printf(
         out,
-        "    CLSI_TROUBLE_COUNT\n} clsi_trouble;\n\n"
+        "    CLSI_TROUBLE_COUNT\n} clsi_outcome;\n\n"
         "enum {\n    CLSI_MONITOR_ENERGY = %d,\n    CLSI_MONITOR_BETA = %d,\n"
         "    CLSI_MONITOR_ENTROPY = %d,\n    CLSI_MONITOR_SIZE = %d,\n    CLSI_MONITOR_HOT = %d,\n"
         "    CLSI_MONITOR_INVARIANTS = %d,\n    CLSI_SCALE_ENERGY = %d,\n"

@@ -178,7 +178,7 @@ cls_status clsi_export_module(clsi_export *e, int in_page, clsi_text *out, cls_e
     clsi_text_append(&class, class_rest);
     snprintf(e->prefix, sizeof e->prefix, "model"); /* a module has a scope of its own */
     snprintf(e->upper, sizeof e->upper, "MODEL");
-    cls_status status = clsi_export_source(e, 1, &source, error);
+    cls_status status = clsi_export_source(e, CLSI_SOURCE_SCRIPT, &source, error);
     if (status == CLS_OK) status = clsi_export_header(e, &header, error);
     clsi_text_append(out, "// ");
     append_plain(out, e->source);

@@ -7,6 +7,7 @@
  * (`next_end`, `monitor_end`); what it keeps of the beginning the end of every step takes (`next`). The operations are the same ones, so that the bits are. Networks keep states
  * of their own and do without. */
 #include "export/programs.h"
+#include "expr/emit.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,10 +50,11 @@ static cls_status find_loops(listed list[LISTED], cls_error *error) {
     return status;
 }
 
-static void emit_fields(const listed *list, clsi_text *kernels, clsi_text *out) {
+static void emit_fields(const listed *list, clsi_text *kernels, clsi_text *weights,
+                        clsi_text *calls) {
     const cls_program *all[LISTED];
     for (int k = 0; k < LISTED; k++) all[k] = list[k].program;
-    clsi_programs_emit_fields(LISTED, all, kernels, out);
+    clsi_programs_emit_fields(LISTED, all, kernels, weights, calls);
 }
 
 void clsi_export_used(const clsi_export *e, clsi_programs_use *use) {
@@ -71,8 +73,8 @@ int clsi_export_fields_agree(const clsi_export *e) {
     if (!e->open.sp) return 1;
     list_programs(&e->base, base);
     list_programs(&e->open, open);
-    emit_fields(base, &fields, &fields);
-    emit_fields(open, &others, &others);
+    emit_fields(base, &fields, &fields, &fields);
+    emit_fields(open, &others, &others, &others);
     int agree = fields.length == others.length && !fields.failed && !others.failed &&
                 (!fields.length || !memcmp(fields.data, others.data, fields.length));
     clsi_text_clear(&fields);
@@ -267,20 +269,29 @@ static cls_status emit_both(clsi_export *e, const listed *base, const listed *op
     return status;
 }
 
-/* clsi_NAME(changed, in, room, out): whichever is to run. */
-static void append_choice(clsi_text *out, const char *name, const char *stage, int differs) {
-    if (differs)
+/* clsi_NAME(changed, in, room, out): whichever is to run; not what computes nothing. */
+static void append_choice(clsi_text *out, const char *name, const char *stage, int differs,
+                          int given, int open) {
+    if (!given && !open) {
+        clsi_text_printf(out, "#define clsi_%s%s(changed, in, room, out)\n", name, stage);
+    } else if (differs) {
         clsi_text_printf(out,
                          "static void clsi_%s%s(int changed, const double *in, double *room, "
-                         "double *out) {\n"
-                         "    if (changed)\n        clsi_open_%s%s(in, room, out);\n"
-                         "    else\n        clsi_given_%s%s(in, room, out);\n}\n\n",
-                         name, stage, name, stage, name, stage);
-    else
+                         "double *out) {\n",
+                         name, stage);
+        if (open)
+            clsi_text_printf(out, "    if (changed)\n        clsi_open_%s%s(in, room, out);\n",
+                             name, stage);
+        if (given)
+            clsi_text_printf(out, "    %s\n        clsi_given_%s%s(in, room, out);\n",
+                             open ? "else" : "if (!changed)", name, stage);
+        clsi_text_append(out, "}\n\n");
+    } else {
         clsi_text_printf(out,
                          "#define clsi_%s%s(changed, in, room, out) "
                          "((void)(changed), clsi_given_%s%s(in, room, out))\n",
                          name, stage, name, stage);
+    }
 }
 
 static size_t room_of(const listed *l) {
@@ -310,17 +321,22 @@ static void append_rooms(clsi_text *out, clsi_export *e, const listed *base, con
     e->n_kept = shared + e->n_next_room;
 }
 
+static int computes(const listed *l, int stage) {
+    return l->loops || (l->program && !clsi_stage_is_empty(l->program, stage));
+}
+
 static void append_choices(clsi_text *out, const clsi_export *e, const listed *base,
-                           const int *differs) {
+                           const listed *open, const int *differs) {
     static const char *const stages[] = {"_early", "_first", "_rest"};
     for (int k = 0; k < WHOLE; k++)
-        if (base[k].program || k != HEAT) append_choice(out, base[k].name, "", differs[k]);
+        if (base[k].program || k != HEAT) append_choice(out, base[k].name, "", differs[k], 1, 1);
     for (int k = WHOLE; k < LISTED; k++)
         for (int s = 0; s < 3 && base[k].program; s++)
-            append_choice(out, base[k].name, stages[s], differs[k]);
+            append_choice(out, base[k].name, stages[s], differs[k], computes(&base[k], s),
+                          differs[k] ? computes(&open[k], s) : 0);
     for (int k = LISTED; k < WRITTEN; k++)
         if (k == WARM ? e->shares_now : e->shares_end)
-            append_choice(out, taking[k - LISTED], "", differs[k]);
+            append_choice(out, taking[k - LISTED], "", differs[k], 1, 1);
 }
 
 static cls_status write_all(clsi_export *e, const listed *base, const listed *open, sharing s[2],
@@ -337,8 +353,8 @@ static cls_status write_all(clsi_export *e, const listed *base, const listed *op
         status = emit_both(e, base, open, s, k, tables, out, &differs[k], error);
     }
     if (status != CLS_OK) return status;
-    append_rooms(out, e, base, open);
-    append_choices(choices, e, base, differs);
+    append_rooms(choices, e, base, open);
+    append_choices(choices, e, base, open, differs);
     return status;
 }
 
@@ -358,12 +374,13 @@ static cls_status write_functions(clsi_export *e, const listed *base, const list
     return status;
 }
 
-cls_status clsi_append_programs(clsi_text *kernels, clsi_text *out, clsi_text *choices,
-                                clsi_export *e, cls_error *error) {
+cls_status clsi_append_programs(clsi_text *kernels, clsi_text *weights, clsi_text *calls,
+                                clsi_text *out, clsi_text *choices, clsi_export *e,
+                                cls_error *error) {
     listed base[LISTED], open[LISTED] = {{0}};
     sharing s[2] = {{0}};
     list_programs(&e->base, base);
-    emit_fields(base, kernels, out);
+    emit_fields(base, kernels, weights, calls);
     if (e->open.sp) list_programs(&e->open, open);
     cls_status status = find_loops(base, error);
     if (status == CLS_OK) status = find_loops(open, error);

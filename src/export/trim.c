@@ -15,18 +15,12 @@
  * It knows the C of these texts, which clang-format has laid out, not all of C: what it gets wrong
  * does not compile. Cost: the words of the texts times the logarithm of the names. */
 #include "export/trim.h"
+#include "export/words.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct word {
-    const char *s;
-    uint32_t n;
-    uint32_t indent;         /* of the line that it begins */
-    char kind;               /* i identifier, # directive, w a whole piece, p all else */
-    unsigned char line, gap; /* it begins a line; a blank stands before it */
-    unsigned char gone;      /* left out */
-} word;
+typedef clsi_word word;
 
 /* Words first .. last - 1 of the top. */
 typedef struct chunk {
@@ -41,345 +35,147 @@ typedef struct provided {
 } provided;
 
 typedef struct trimmer {
-    word *words;
-    size_t n, words_room;
+    clsi_words text;
     chunk *chunks;
     size_t n_chunks, chunks_room;
     provided *names;
     size_t n_names, names_room;
     size_t *open; /* chunks reached and not yet looked at */
     size_t n_open;
-    int failed;
 } trimmer;
-
-/* ---- words ---- */
-
-static int is(const word *w, const char *text) {
-    return strlen(text) == w->n && !memcmp(w->s, text, w->n);
-}
-
-static int begins(const word *w, const char *text) {
-    return w->n >= strlen(text) && !memcmp(w->s, text, strlen(text));
-}
-
-static int is_letter(char c) {
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-static const char *directive_end(const char *s) {
-    while (*s && *s != '\n') s += s[0] == '\\' && s[1] ? 2 : 1;
-    return s;
-}
-
-static size_t word_length(const char *s) {
-    size_t n = 1;
-    if (is_letter(*s) || (*s == '.' && isdigit((unsigned char)s[1]))) {
-        int number = !isalpha((unsigned char)*s) && *s != '_';
-        while (is_letter(s[n]) || (number && (s[n] == '.' || ((s[n] == '+' || s[n] == '-') &&
-                                                              strchr("eEpP", s[n - 1])))))
-            n++;
-        return n;
-    }
-    if (*s == '"' || *s == '\'') {
-        while (s[n] && s[n] != *s) n += s[n] == '\\' ? 2 : 1;
-        return n + 1;
-    }
-    return n;
-}
-
-static void push(trimmer *t, word w) {
-    if (!clsi_grow(&t->words, &t->words_room, t->n + 1, sizeof w))
-        t->failed = 1;
-    else
-        t->words[t->n++] = w;
-}
-
-static void read_words(trimmer *t, const char *s) {
-    word w = {.line = 1};
-    while (*s && !t->failed) {
-        if (*s == '\n') {
-            w.line = 1, w.indent = 0;
-            s++;
-        } else if (isspace((unsigned char)*s)) {
-            w.indent += w.line, w.gap = 1;
-            s++;
-        } else if (s[0] == '/' && s[1] == '*') {
-            const char *end = strstr(s, "*/");
-            s = end ? end + 2 : s + strlen(s);
-            w.gap = 1;
-        } else {
-            w.s = s;
-            w.kind = isalpha((unsigned char)*s) || *s == '_' ? 'i' : *s == '#' ? '#' : 'p';
-            w.n = (uint32_t)(*s == '#' ? (size_t)(directive_end(s) - s) : word_length(s));
-            push(t, w);
-            s += w.n;
-            w = (word){0};
-        }
-    }
-}
 
 /* ---- conditions of the preprocessor ---- */
 
-static word directive_word(const word *w, int which) {
-    const char *s = w->s + 1, *end = w->s + w->n;
-    word found = {0};
-    for (int k = 0; k <= which; k++) {
-        while (s < end && !is_letter(*s)) s++;
-        found = (word){.s = s};
-        while (s < end && is_letter(*s)) s++;
-        found.n = (uint32_t)(s - found.s);
-    }
-    return found;
-}
-
-static int is_defined(const trimmer *t, size_t before, const word *name, int script) {
-    if (is(name, "CLSI_SCRIPT")) return script;
+static int is_defined(const clsi_words *t, size_t before, const word *name, int script) {
+    if (clsi_word_equals(name, "CLSI_SCRIPT")) return script;
     for (size_t k = 0; k < before; k++) {
-        if (t->words[k].kind != '#' || t->words[k].gone) continue;
-        word what = directive_word(&t->words[k], 0), which = directive_word(&t->words[k], 1);
-        if (is(&what, "define") && which.n == name->n && !memcmp(which.s, name->s, name->n))
+        if (t->at[k].kind != '#' || t->at[k].gone) continue;
+        word what = clsi_directive_word(&t->at[k], 0), which = clsi_directive_word(&t->at[k], 1);
+        if (clsi_word_equals(&what, "define") && which.n == name->n &&
+            !memcmp(which.s, name->s, name->n))
             return 1;
     }
     return 0;
 }
 
-/* What is gone is gone. */
-static void close_ranks(trimmer *t) {
-    size_t n = 0;
-    for (size_t k = 0; k < t->n; k++)
-        if (!t->words[k].gone) t->words[n++] = t->words[k];
-    t->n = n;
-}
-
 enum { DEEPEST = 16 };
 
 /* Conditions that are not ours stay, with all that is in them. */
-static void resolve_conditions(trimmer *t, int script) {
+static void resolve_conditions(clsi_words *t, int script) {
     int level = 0, foreign = 0, off[DEEPEST] = {0};
     for (size_t k = 0; k < t->n; k++) {
-        word *w = &t->words[k];
+        word *w = &t->at[k];
         int skipping = 0;
         for (int i = 0; i < level; i++) skipping |= off[i];
         w->gone |= skipping != 0;
         if (w->kind != '#') continue;
-        word what = directive_word(w, 0), name = directive_word(w, 1);
-        int conditional = begins(&what, "if"), ours = begins(&name, "CLSI_");
-        if (conditional && (foreign || is(&what, "if") || !ours)) {
+        word what = clsi_directive_word(w, 0), name = clsi_directive_word(w, 1);
+        int conditional = clsi_word_begins(&what, "if"), ours = clsi_word_begins(&name, "CLSI_");
+        if (conditional && (foreign || clsi_word_equals(&what, "if") || !ours)) {
             foreign++;
         } else if (conditional && level < DEEPEST) {
-            off[level++] = is_defined(t, k, &name, script) != is(&what, "ifdef");
+            off[level++] = is_defined(t, k, &name, script) != clsi_word_equals(&what, "ifdef");
             w->gone = 1;
         } else if (foreign) {
-            foreign -= is(&what, "endif");
-        } else if (is(&what, "else") || is(&what, "endif")) {
+            foreign -= clsi_word_equals(&what, "endif");
+        } else if (clsi_word_equals(&what, "else") || clsi_word_equals(&what, "endif")) {
             off[level - 1] = !off[level - 1];
-            level -= is(&what, "endif");
+            level -= clsi_word_equals(&what, "endif");
             w->gone = 1;
         }
     }
-    close_ranks(t);
-}
-
-/* ---- numbers of the model ---- */
-
-/* `#define NAME(x) ((void)(x), NUMBER)`: the number; of length 0 for all others. */
-static word number_of(const word *define) {
-    static const char head[] = ") ((void)(", tail[] = "), ";
-    word what = directive_word(define, 0), name = directive_word(define, 1), none = {0};
-    word x = directive_word(define, 2);
-    const char *s = x.s + x.n, *end = define->s + define->n;
-    if (!is(&what, "define") || name.s + name.n + 1 != x.s || name.s[name.n] != '(') return none;
-    size_t n = strlen(head), m = strlen(tail);
-    if ((size_t)(end - s) < n + x.n + m || memcmp(s, head, n) != 0) return none;
-    if (memcmp(s + n, x.s, x.n) != 0 || memcmp(s + n + x.n, tail, m) != 0) return none;
-    s += n + x.n + m;
-    word number = {.s = s, .n = (uint32_t)word_length(s), .kind = 'p'};
-    return isdigit((unsigned char)*s) && s + number.n + 1 == end ? number : none;
-}
-
-static size_t closing(const trimmer *t, size_t k);
-static void leave_out(trimmer *t, size_t from, size_t to);
-
-/* `#define NAME OTHER` and `#define NAME(x, ...) OTHER(x, ...)`, OTHER a name or a whole number; of length 0 for all others. */
-static word other_name(const word *define) {
-    word what = directive_word(define, 0), name = directive_word(define, 1), none = {0};
-    const char *list = name.s + name.n, *end = define->s + define->n, *s = list;
-    if (!is(&what, "define")) return none;
-    while (*list == '(' && s < end && *s != ')') s++;
-    s += *list == '(';
-    size_t n = (size_t)(s - list);
-    if (s >= end || *s != ' ') return none;
-    word other = {.s = s + 1, .n = (uint32_t)word_length(s + 1), .kind = 'i'};
-    int whole = strspn(other.s, "0123456789") == other.n;
-    if (whole) other.kind = 'p';
-    if (!whole && !isalpha((unsigned char)*other.s)) return none;
-    if (other.s + other.n + n != end || memcmp(other.s + other.n, list, n) != 0) return none;
-    return other;
-}
-
-/* `#define NAME(changed, in, room, out) ((void)(changed), OTHER(in, room, out))`: OTHER; of length 0 for all others. */
-static word one_variant(const word *define) {
-    static const char chosen[] = "(changed, in, room, out) ((void)(changed), ";
-    word name = directive_word(define, 1), none = {0};
-    const char *list = name.s + name.n, *end = define->s + define->n;
-    if ((size_t)(end - list) < sizeof chosen || memcmp(list, chosen, sizeof chosen - 1) != 0)
-        return none;
-    list += sizeof chosen - 1;
-    return (word){.s = list, .n = (uint32_t)word_length(list), .kind = 'i'};
-}
-
-/* Without the first argument of the call whose bracket is word k. */
-static void leave_first(trimmer *t, size_t k) {
-    size_t end = k + 1;
-    for (; end < t->n && !is(&t->words[end], ","); end++)
-        if (is(&t->words[end], "(")) end = closing(t, end);
-    if (end + 1 < t->n) t->words[end + 1].gap = 0;
-    leave_out(t, k + 1, end + 1);
-}
-
-/* What macros stand for, wherever the texts name them after that; not what conditions of others define. */
-static void put_names(trimmer *t) {
-    int level = 0;
-    for (size_t k = 0; k < t->n; k++) {
-        if (t->words[k].kind != '#') continue;
-        word what = directive_word(&t->words[k], 0), name = directive_word(&t->words[k], 1);
-        level += begins(&what, "if") - is(&what, "endif");
-        if (level) continue;
-        word number = number_of(&t->words[k]), other = other_name(&t->words[k]);
-        word one = one_variant(&t->words[k]);
-        const word *to = number.n ? &number : one.n ? &one : &other;
-        for (size_t i = k + 1; to->n && i + 1 < t->n; i++) {
-            word *w = &t->words[i];
-            if (w->kind != 'i' || w->n != name.n || memcmp(w->s, name.s, name.n) != 0) continue;
-            w->s = to->s, w->n = to->n, w->kind = to->kind;
-            if (number.n) leave_out(t, i + 1, closing(t, i + 1) + 1);
-            if (one.n) leave_first(t, i + 1);
-        }
-    }
-    close_ranks(t);
+    clsi_words_close(t);
 }
 
 /* ---- branches that are never taken ---- */
 
-static size_t closing(const trimmer *t, size_t k) {
-    int level = 0;
-    for (; k < t->n; k++) {
-        const word *w = &t->words[k];
-        if (w->kind != 'p') continue;
-        level += *w->s == '(' || *w->s == '[' || *w->s == '{';
-        level -= *w->s == ')' || *w->s == ']' || *w->s == '}';
-        if (!level) return k;
-    }
-    return t->n ? t->n - 1 : 0;
-}
-
 static int is_dead(const word *w, const char *const *dead) {
     for (; *dead; dead++)
-        if (is(w, *dead)) return 1;
+        if (clsi_word_equals(w, *dead)) return 1;
     return 0;
 }
 
-static void leave_out(trimmer *t, size_t from, size_t to) {
-    for (; from < to; from++) t->words[from].gone = 1;
-}
-
-static size_t before(const trimmer *t, size_t k) {
-    while (k > 0 && t->words[k - 1].gone) k--;
+static size_t before(const clsi_words *t, size_t k) {
+    while (k > 0 && t->at[k - 1].gone) k--;
     return k ? k - 1 : 0;
 }
 
 /* `case DEAD:` at k; its statements go, too, unless another label leads to them. */
-static void prune_case(trimmer *t, size_t k) {
+static void prune_case(clsi_words *t, size_t k) {
     size_t end = k + 3; /* behind the colon */
-    int shared = is(&t->words[before(t, k)], ":");
-    while (!shared && end < t->n && !is(&t->words[end], "case") && !is(&t->words[end], "default") &&
-           !is(&t->words[end], "}"))
-        end = is(&t->words[end], "{") || is(&t->words[end], "(") ? closing(t, end) + 1 : end + 1;
-    leave_out(t, k, end);
-}
-
-/* Behind the statement at k, with all that belongs to an `if`. */
-static size_t statement_end(const trimmer *t, size_t k) {
-    int branch = is(&t->words[k], "if");
-    if (is(&t->words[k], "{")) return closing(t, k) + 1;
-    if (branch || is(&t->words[k], "for") || is(&t->words[k], "while"))
-        k = statement_end(t, closing(t, k + 1) + 1);
-    else
-        for (; k < t->n && !is(&t->words[k], ";"); k++)
-            if (is(&t->words[k], "(") || is(&t->words[k], "{")) k = closing(t, k);
-    if (!branch) return k + (k < t->n && is(&t->words[k], ";"));
-    return k < t->n && is(&t->words[k], "else") ? statement_end(t, k + 1) : k;
+    int shared = clsi_word_equals(&t->at[before(t, k)], ":");
+    while (!shared && end < t->n && !clsi_word_equals(&t->at[end], "case") &&
+           !clsi_word_equals(&t->at[end], "default") && !clsi_word_equals(&t->at[end], "}"))
+        end = clsi_word_equals(&t->at[end], "{") || clsi_word_equals(&t->at[end], "(")
+                  ? clsi_words_closing(t, end) + 1
+                  : end + 1;
+    clsi_words_leave(t, k, end);
 }
 
 enum { NO, YES, OPEN };
 
 /* What the condition from `first` to `last` says before the program runs: a number, or its
  * opposite; whether it names what is dead, or `sure`, and nothing else. */
-static int answer(const trimmer *t, size_t first, size_t last, const char *const *dead,
+static int answer(const clsi_words *t, size_t first, size_t last, const char *const *dead,
                   const char *sure) {
-    const word *w = t->words + first;
-    int some = 0, all = 1, opposite = last == first + 2 && is(w, "!");
+    const word *w = t->at + first;
+    int some = 0, all = 1, opposite = last == first + 2 && clsi_word_equals(w, "!");
     if (last == first + 1 + (size_t)opposite && isdigit((unsigned char)*w[opposite].s))
-        return is(w + opposite, "0") == opposite;
+        return clsi_word_equals(w + opposite, "0") == opposite;
     for (size_t i = first; i < last; i++) {
-        if (sure && is(&t->words[i], sure)) return YES;
-        if (is_dead(&t->words[i], dead))
+        if (sure && clsi_word_equals(&t->at[i], sure)) return YES;
+        if (is_dead(&t->at[i], dead))
             some = 1;
-        else if (begins(&t->words[i], "CLSI_K_") || begins(&t->words[i], "CLSI_N_"))
+        else if (clsi_word_begins(&t->at[i], "CLSI_K_") || clsi_word_begins(&t->at[i], "CLSI_N_"))
             all = 0;
     }
     return some && all ? NO : OPEN;
 }
 
-/* Word `to` stands where `from` did. */
-static void move(trimmer *t, size_t from, size_t to) {
-    word *w = &t->words[to], *there = &t->words[from];
-    w->line = there->line, w->gap = there->gap, w->indent = there->indent;
-}
-
 /* `if (...)` at k. One that is always taken and stands alone stays. */
-static void prune_if(trimmer *t, size_t k, const char *const *dead, const char *sure) {
-    size_t close = closing(t, k + 1), first = k;
+static void prune_if(clsi_words *t, size_t k, const char *const *dead, const char *sure) {
+    size_t close = clsi_words_closing(t, k + 1), first = k;
     int taken = answer(t, k + 2, close, dead, sure);
     if (taken == OPEN) return;
-    size_t end = statement_end(t, close + 1);
-    int otherwise = end < t->n && is(&t->words[end], "else");
+    size_t end = clsi_statement_end(t, close + 1);
+    int otherwise = end < t->n && clsi_word_equals(&t->at[end], "else");
     if (taken == YES && otherwise) {
-        leave_out(t, end, statement_end(t, end + 1));
-        move(t, k, close + 1);
-        leave_out(t, k, close + 1);
+        clsi_words_leave(t, end, clsi_statement_end(t, end + 1));
+        clsi_words_move(t, k, close + 1);
+        clsi_words_leave(t, k, close + 1);
     } else if (taken == NO) {
-        if (otherwise) move(t, k, end + 1);
-        if (!otherwise && is(&t->words[before(t, k)], "else")) first = before(t, k);
-        leave_out(t, first, end + (size_t)otherwise);
+        if (otherwise) clsi_words_move(t, k, end + 1);
+        if (!otherwise && clsi_word_equals(&t->at[before(t, k)], "else")) first = before(t, k);
+        clsi_words_leave(t, first, end + (size_t)otherwise);
     }
 }
 
 /* `+ 0` at k, a sum's last or followed by another. */
-static void prune_zero(trimmer *t, size_t k) {
-    if (!is(&t->words[k + 1], "0") || is(&t->words[before(t, k)], "+")) return;
-    if (!strchr("+]),;", *t->words[k + 2].s)) return;
-    leave_out(t, k, k + 2);
+static void prune_zero(clsi_words *t, size_t k) {
+    if (!clsi_word_equals(&t->at[k + 1], "0") || clsi_word_equals(&t->at[before(t, k)], "+"))
+        return;
+    if (!strchr("+]),;", *t->at[k + 2].s)) return;
+    clsi_words_leave(t, k, k + 2);
 }
 
-static void prune_branches(trimmer *t, const char *const *dead, const char *sure) {
+static void prune_branches(clsi_words *t, const char *const *dead, const char *sure) {
     for (size_t k = 0; k + 3 < t->n; k++) {
-        if (t->words[k].gone) continue;
-        if (is(&t->words[k], "+")) prune_zero(t, k);
-        if (t->words[k].gone || t->words[k].kind != 'i') continue;
-        if (is(&t->words[k], "case") && is_dead(&t->words[k + 1], dead))
+        if (t->at[k].gone) continue;
+        if (clsi_word_equals(&t->at[k], "+")) prune_zero(t, k);
+        if (t->at[k].gone || t->at[k].kind != 'i') continue;
+        if (clsi_word_equals(&t->at[k], "case") && is_dead(&t->at[k + 1], dead))
             prune_case(t, k);
-        else if (is(&t->words[k], "if") && is(&t->words[k + 1], "("))
+        else if (clsi_word_equals(&t->at[k], "if") && clsi_word_equals(&t->at[k + 1], "("))
             prune_if(t, k, dead, sure);
     }
-    close_ranks(t);
+    clsi_words_close(t);
 }
 
 /* ---- the top ---- */
 
 static void provide(trimmer *t, const word *w) {
     if (!clsi_grow(&t->names, &t->names_room, t->n_names + 1, sizeof *t->names))
-        t->failed = 1;
+        t->text.failed = 1;
     else
         t->names[t->n_names++] = (provided){w->s, w->n, t->n_chunks};
 }
@@ -387,19 +183,19 @@ static void provide(trimmer *t, const word *w) {
 /* A declaration or definition from k on: where it ends, and its names. */
 static size_t read_declaration(trimmer *t, size_t k) {
     size_t first = k;
-    int listed = is(&t->words[k], "enum"), function = 0;
-    for (; k < t->n; k++) {
-        const word *w = &t->words[k], *next = k + 1 < t->n ? w + 1 : w;
-        if (is(w, ";")) return k + 1;
-        if (is(w, "{")) {
-            size_t end = closing(t, k);
+    int listed = clsi_word_equals(&t->text.at[k], "enum"), function = 0;
+    for (; k < t->text.n; k++) {
+        const word *w = &t->text.at[k], *next = k + 1 < t->text.n ? w + 1 : w;
+        if (clsi_word_equals(w, ";")) return k + 1;
+        if (clsi_word_equals(w, "{")) {
+            size_t end = clsi_words_closing(&t->text, k);
             for (size_t i = k + 1; i < end && listed; i++)
-                if (t->words[i].kind == 'i') provide(t, &t->words[i]);
+                if (t->text.at[i].kind == 'i') provide(t, &t->text.at[i]);
             if (function) return end + 1;
             k = end;
-        } else if (is(w, "(") || is(w, "[")) {
-            k = closing(t, k);
-        } else if (w->kind == 'i' && is(next, "(") && !function) {
+        } else if (clsi_word_equals(w, "(") || clsi_word_equals(w, "[")) {
+            k = clsi_words_closing(&t->text, k);
+        } else if (w->kind == 'i' && clsi_word_equals(next, "(") && !function) {
             provide(t, w);
             function = k > first;
         } else if (w->kind == 'i' && strchr("=[,;", *next->s) && next->n == 1) {
@@ -410,14 +206,16 @@ static size_t read_declaration(trimmer *t, size_t k) {
 }
 
 static size_t read_directive(trimmer *t, size_t k) {
-    word what = directive_word(&t->words[k], 0), name = directive_word(&t->words[k], 1);
-    if (is(&what, "define")) provide(t, &name);
-    if (!begins(&what, "if")) return k + 1;
-    for (int level = 0; k < t->n; k++) {
-        if (t->words[k].kind != '#') continue;
-        what = directive_word(&t->words[k], 0), name = directive_word(&t->words[k], 1);
-        if (is(&what, "define")) provide(t, &name);
-        level += begins(&what, "if") - is(&what, "endif");
+    word what = clsi_directive_word(&t->text.at[k], 0),
+         name = clsi_directive_word(&t->text.at[k], 1);
+    if (clsi_word_equals(&what, "define")) provide(t, &name);
+    if (!clsi_word_begins(&what, "if")) return k + 1;
+    for (int level = 0; k < t->text.n; k++) {
+        if (t->text.at[k].kind != '#') continue;
+        what = clsi_directive_word(&t->text.at[k], 0),
+        name = clsi_directive_word(&t->text.at[k], 1);
+        if (clsi_word_equals(&what, "define")) provide(t, &name);
+        level += clsi_word_begins(&what, "if") - clsi_word_equals(&what, "endif");
         if (!level) return k + 1;
     }
     return k;
@@ -427,12 +225,12 @@ static size_t read_directive(trimmer *t, size_t k) {
 static int stays(const trimmer *t, size_t first) {
     static const char *const needed[] = {"static", "CLSI_KERNEL", "CLSI_DENSE", "CLSI_N_FUNCTION",
                                          "enum"};
-    const word *w = &t->words[first];
+    const word *w = &t->text.at[first];
     word what = {.s = "", .n = 0};
-    if (w->kind == '#') what = directive_word(w, 0);
-    if (is(&what, "define")) return 0;
+    if (w->kind == '#') what = clsi_directive_word(w, 0);
+    if (clsi_word_equals(&what, "define")) return 0;
     for (size_t k = 0; k < sizeof needed / sizeof *needed; k++)
-        if (is(w, needed[k])) return 0;
+        if (clsi_word_equals(w, needed[k])) return 0;
     return 1;
 }
 
@@ -440,9 +238,10 @@ static int stays(const trimmer *t, size_t first) {
 static size_t count_uses(const trimmer *t, const chunk *c, const word *w, int casts) {
     size_t n = 0;
     for (size_t k = c->first + 3; k < c->last; k++) {
-        const word *x = &t->words[k];
+        const word *x = &t->text.at[k];
         if (x->gone || x->n != w->n || memcmp(x->s, w->s, w->n) != 0) continue;
-        n += !is(x - 1, ".") && !is(x - 1, ">") && (casts || !is(x - 2, "void"));
+        n += !clsi_word_equals(x - 1, ".") && !clsi_word_equals(x - 1, ">") &&
+             (casts || !clsi_word_equals(x - 2, "void"));
     }
     return n;
 }
@@ -453,53 +252,55 @@ static void prune_loops(trimmer *t, const chunk *c) {
     const size_t n = sizeof head / sizeof *head;
     for (size_t k = c->first; k + n < c->last; k++) {
         size_t same = 0;
-        while (same < n && (!head[same] || is(&t->words[k + same], head[same]))) same++;
+        while (same < n && (!head[same] || clsi_word_equals(&t->text.at[k + same], head[same])))
+            same++;
         if (same < n) continue;
-        size_t end = statement_end(t, k);
+        size_t end = clsi_statement_end(&t->text, k);
         int alone = 0;
-        leave_out(t, k, end);
+        clsi_words_leave(&t->text, k, end);
         for (size_t i = k; i < end; i++)
-            alone |= t->words[i].kind == 'i' && count_uses(t, c, &t->words[i], 1) == 1;
-        for (size_t i = k; i < end && alone; i++) t->words[i].gone = 0;
+            alone |= t->text.at[i].kind == 'i' && count_uses(t, c, &t->text.at[i], 1) == 1;
+        for (size_t i = k; i < end && alone; i++) t->text.at[i].gone = 0;
     }
 }
 
 /* The cast to nothing at k, `(void)x,` or `(void)x;`. */
 static int is_cast(const trimmer *t, size_t k, size_t last) {
-    const word *w = t->words + k;
-    return k + 5 <= last && is(w, "(") && is(w + 1, "void") && is(w + 2, ")") && w[3].kind == 'i' &&
-           (is(w + 4, ",") || is(w + 4, ";"));
+    const word *w = t->text.at + k;
+    return k + 5 <= last && clsi_word_equals(w, "(") && clsi_word_equals(w + 1, "void") &&
+           clsi_word_equals(w + 2, ")") && w[3].kind == 'i' &&
+           (clsi_word_equals(w + 4, ",") || clsi_word_equals(w + 4, ";"));
 }
 
 /* `(void)x, (void)y;` of a function: a name goes that its declaration is not the only place of. */
 static void prune_casts(trimmer *t, const chunk *c) {
     for (size_t k = c->first + 1; k < c->last; k++) {
         size_t end = k, left = k;
-        if (!strchr(";{}", *t->words[k - 1].s)) continue;
+        if (!strchr(";{}", *t->text.at[k - 1].s)) continue;
         for (; is_cast(t, end, c->last); end += 5) {
-            if (count_uses(t, c, &t->words[end + 3], 0) > 1)
-                leave_out(t, end, end + 5);
+            if (count_uses(t, c, &t->text.at[end + 3], 0) > 1)
+                clsi_words_leave(&t->text, end, end + 5);
             else
                 left = end + 5;
         }
         if (left == k) continue;
-        t->words[left - 1].s = ";";
-        for (left = k; t->words[left].gone;) left++;
-        move(t, k, left);
+        t->text.at[left - 1].s = ";";
+        for (left = k; t->text.at[left].gone;) left++;
+        clsi_words_move(&t->text, k, left);
         k = end - 1;
     }
 }
 
 static void read_top(trimmer *t) {
-    for (size_t k = 0, next; k < t->n && !t->failed; k = next) {
+    for (size_t k = 0, next; k < t->text.n && !t->text.failed; k = next) {
         chunk c = {.first = k};
         if (!clsi_grow(&t->chunks, &t->chunks_room, t->n_chunks + 1, sizeof c)) {
-            t->failed = 1;
+            t->text.failed = 1;
             return;
         }
-        next = t->words[k].kind == 'w'   ? k + 1
-               : t->words[k].kind == '#' ? read_directive(t, k)
-                                         : read_declaration(t, k);
+        next = t->text.at[k].kind == 'w'   ? k + 1
+               : t->text.at[k].kind == '#' ? read_directive(t, k)
+                                           : read_declaration(t, k);
         c.last = next;
         c.reached = stays(t, k);
         prune_loops(t, &c);
@@ -538,19 +339,19 @@ static void need(trimmer *t, const char *s, uint32_t n) {
 
 static void need_text(trimmer *t, const char *s, const char *end) {
     while (s < end) {
-        if (!is_letter(*s)) {
+        if (!clsi_is_letter(*s)) {
             s++;
             continue;
         }
         const char *from = s;
-        while (s < end && is_letter(*s)) s++;
+        while (s < end && clsi_is_letter(*s)) s++;
         if (isalpha((unsigned char)*from)) need(t, from, (uint32_t)(s - from));
     }
 }
 
 static void need_chunk(trimmer *t, const chunk *c) {
     for (size_t k = c->first; k < c->last; k++) {
-        const word *w = &t->words[k];
+        const word *w = &t->text.at[k];
         if (w->gone) continue;
         if (w->kind == 'i')
             need(t, w->s, w->n);
@@ -567,6 +368,48 @@ static void reach(trimmer *t, const char *const *also) {
     for (size_t k = 0; k < t->n_open; k++) need_chunk(t, &t->chunks[t->open[k]]);
 }
 
+/* ---- enumerations ---- */
+
+/* Some chunk that is reached names it, besides where it stands. */
+static int is_read(const trimmer *t, size_t at) {
+    for (size_t c = 0; c < t->n_chunks; c++) {
+        if (!t->chunks[c].reached) continue;
+        for (size_t k = t->chunks[c].first; k < t->chunks[c].last; k++) {
+            const word *w = &t->text.at[k];
+            if (w->gone || k == at) continue;
+            if (w->kind == 'i' ? clsi_word_same(w, &t->text.at[at])
+                               : clsi_word_names(w, &t->text.at[at]))
+                return 1;
+        }
+    }
+    return 0;
+}
+
+/* Of an enumeration of values, what nothing reads goes. */
+static void prune_enum(trimmer *t, chunk *c) {
+    size_t k = c->first;
+    int counts = 0, left = 0;
+    while (k < c->last && !clsi_word_equals(&t->text.at[k], "{")) k++;
+    size_t close = k < c->last ? clsi_words_closing(&t->text, k) : k, last = 0;
+    for (size_t i = k + 1; i < close; i++) {
+        const word *w = &t->text.at[i];
+        counts |= w->kind == 'i' && !clsi_word_equals(w + 1, "=") && !clsi_word_equals(w - 1, "=");
+    }
+    if (counts) return;
+    for (size_t i = k + 1, end; i < close; i = end) {
+        for (end = i; end < close && !clsi_word_equals(&t->text.at[end], ",");) end++;
+        end += end < close;
+        if (is_read(t, i)) {
+            last = end - 1;
+            left = 1;
+        } else {
+            clsi_words_leave(&t->text, i, end);
+        }
+    }
+    if (left && clsi_word_equals(&t->text.at[last], ",")) t->text.at[last].gone = 1;
+    c->reached = left;
+}
+
 /* ---- writing ---- */
 
 /* A line begins at most two blanks behind the one before it, beside which it stays if it stood there: lists and
@@ -574,7 +417,7 @@ static void reach(trimmer *t, const char *const *also) {
 static void write_chunk(const trimmer *t, const chunk *c, clsi_text *out) {
     int first = 1, was = 0, now = 0;
     for (size_t k = c->first; k < c->last; k++) {
-        const word *w = &t->words[k];
+        const word *w = &t->text.at[k];
         if (w->gone) continue;
         if (w->line || first || w->kind == '#') {
             int indent = first ? 0 : (int)w->indent / 2;
@@ -592,24 +435,30 @@ cls_status clsi_trim_source(size_t n, const clsi_source_piece *pieces, const cha
                             const char *sure, int script, const char *const *also, clsi_text *out,
                             cls_error *error) {
     trimmer t = {0};
+    clsi_words *w = &t.text;
     for (size_t k = 0; k < n; k++) {
         const char *text = pieces[k].text ? pieces[k].text : "";
         if (!pieces[k].whole)
-            read_words(&t, text);
+            clsi_words_read(w, text);
         else if (*text)
-            push(&t, (word){.s = text, .n = (uint32_t)strlen(text), .kind = 'w', .line = 1});
+            clsi_words_push(w,
+                            (word){.s = text, .n = (uint32_t)strlen(text), .kind = 'w', .line = 1});
     }
-    if (!t.failed) resolve_conditions(&t, script);
-    if (!t.failed) put_names(&t);
-    if (!t.failed) prune_branches(&t, dead, sure);
-    if (!t.failed) read_top(&t);
+    if (!w->failed) resolve_conditions(w, script);
+    if (!w->failed) clsi_words_expand(w);
+    if (!w->failed) prune_branches(w, dead, sure);
+    if (!w->failed && !script) clsi_words_fold(w);
+    if (!w->failed) read_top(&t);
     t.open = clsi_calloc(t.n_chunks + 1, sizeof *t.open);
-    if (t.open && !t.failed) reach(&t, also);
+    if (t.open && !w->failed) reach(&t, also);
+    for (size_t k = t.n_chunks; t.open && k-- > 0 && !script;)
+        if (t.chunks[k].reached && clsi_word_equals(&w->at[t.chunks[k].first], "enum"))
+            prune_enum(&t, &t.chunks[k]);
     for (size_t k = 0; t.open && k < t.n_chunks; k++)
         if (t.chunks[k].reached) write_chunk(&t, &t.chunks[k], out);
     clsi_text_append(out, "\n");
-    int failed = t.failed || !t.open || out->failed;
-    free(t.words);
+    int failed = w->failed || !t.open || out->failed;
+    clsi_words_clear(w);
     free(t.chunks);
     free(t.names);
     free(t.open);

@@ -19,4 +19,9 @@ cls_status clsi_trim_source(size_t n, const clsi_source_piece *pieces, const cha
                             const char *sure, int script, const char *const *also, clsi_text *out,
                             cls_error *error);
 
+/* Exported C as it is read: names of its own without clsi_ where they are clear without it, and tabs. Names of the
+ * header begin with `prefix`. */
+cls_status clsi_shorten_source(const char *text, const char *prefix, clsi_text *out,
+                               cls_error *error);
+
 #endif

@@ -35,12 +35,17 @@ const char *clsi_pair_name(const clsi_instruction *in);
 
 /* ---- pieces of programs (emit_piece.c) ---- */
 
-enum { CLSI_USED = 1, CLSI_OPAQUE = 2 }; /* what a register is needed for */
+enum {
+    CLSI_USED = 1,
+    CLSI_OPAQUE = 2,
+    CLSI_ONCE = 4
+}; /* what a register is needed for; in one place */
 
 /* One function: instructions first .. last, outputs of a range. */
 typedef struct clsi_piece {
     const cls_program *p;
     size_t first, last, first_output, last_output;
+    size_t first_call;       /* of the fields that it runs */
     const uint32_t *slot;    /* where registers that cross from piece to piece are kept; or NULL */
     const uint32_t *known;   /* where results are kept that another program has computed; or NULL */
     size_t n_slots;          /* the states of fields stand behind them */
@@ -82,5 +87,8 @@ int clsi_has_twin(const clsi_piece *e, size_t k);
 
 /* The text of instruction k, with what stands where it is used. */
 void clsi_emit_expression(clsi_text *out, const clsi_piece *e, size_t k);
+
+/* A stage that computes nothing is not written. */
+int clsi_stage_is_empty(const cls_program *p, int stage);
 
 #endif

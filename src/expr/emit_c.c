@@ -63,17 +63,37 @@ static void append_register(clsi_text *out, const clsi_piece *e, uint32_t reg, i
 
 /* ---- fields ---- */
 
+static int same_point(const cls_program *p, const clsi_field_call *a, const clsi_field_call *b) {
+    size_t d = p->fields[a->field]->d;
+    return b->pass == CLSI_PASS_VALUE && p->fields[b->field]->d == d &&
+           !memcmp(p->field_inputs + a->x, p->field_inputs + b->x, d * sizeof *p->field_inputs);
+}
+
+/* The first call of the piece at the point of call c, which may be itself. */
+static const clsi_field_call *call_at(const clsi_piece *e, const clsi_field_call *c) {
+    const cls_program *p = e->p;
+    for (const clsi_field_call *before = p->calls + e->first_call; before < c; before++)
+        if (same_point(p, c, before)) return before;
+    return c;
+}
+
 /* `room + n` is a pointer that src/export knows how to write in JavaScript. */
 static void append_calls(clsi_text *out, const clsi_piece *e, size_t first, size_t n) {
     const cls_program *p = e->p;
     for (const clsi_field_call *c = p->calls + first; n > 0; c++, n--) {
         unsigned field = (unsigned)c->field;
         if (c->pass == CLSI_PASS_VALUE) {
-            for (size_t i = 0; i < p->fields[field]->d; i++) {
-                clsi_text_append(out, i ? ", " : "  {\n    const double point[] = {");
+            const clsi_field_call *own = call_at(e, c);
+            size_t point = (size_t)(own - p->calls);
+            for (size_t i = 0; own == c && i < p->fields[field]->d; i++) {
+                if (i)
+                    clsi_text_append(out, ", ");
+                else
+                    clsi_text_printf(out, "  const double point%zu[] = {", point);
                 append_register(out, e, p->field_inputs[c->x + i], 0);
             }
-            clsi_text_printf(out, "};\n    clsi_field%u_at(point, room + %zu);\n  }\n", field,
+            if (own == c) clsi_text_append(out, "};\n");
+            clsi_text_printf(out, "  clsi_field%u_at(point%zu, room + %zu);\n", field, point,
                              c->own);
         } else if (c->pass < CLSI_PASS_PAIR) {
             clsi_text_printf(out, "  clsi_field%u_pass(%d, room + %zu);\n", field, c->pass, c->own);
@@ -104,6 +124,13 @@ static void declare(declaration *d, char letter, size_t k) {
         clsi_text_append(d->out, ", ");
     }
     clsi_text_printf(d->out, "%c%zu = ", letter, k);
+}
+
+/* What another stage reads is kept as it is computed. */
+static void declare_result(declaration *d, const clsi_piece *e, size_t k) {
+    declare(d, 'r', k);
+    if (clsi_is_stored(e, k) && !(e->need[e->p->n_constants + e->p->n_inputs + k] & CLSI_ONCE))
+        clsi_text_printf(d->out, "keep[%u] = ", (unsigned)e->slot[k]);
 }
 
 static void declared(declaration *d) {
@@ -205,7 +232,7 @@ static void append_twins(declaration *d, const clsi_piece *e, size_t k) {
     const clsi_instruction *in = &e->p->code[k];
     size_t other = e->pairs.twin[k - e->first];
     if (other < k) return; /* done */
-    declare(d, 'r', k);
+    declare_result(d, e, k);
     clsi_text_printf(d->out, "%s(", clsi_pair_name(in));
     append_register(d->out, e, in->a, 1);
     clsi_text_append(d->out, ", ");
@@ -213,7 +240,7 @@ static void append_twins(declaration *d, const clsi_piece *e, size_t k) {
     if (in->code == CLSI_POW) clsi_text_append(d->out, ", ");
     if (in->code == CLSI_POW) append_register(d->out, e, in->b, 1);
     clsi_text_append(d->out, ", &second)");
-    declare(d, 'r', other);
+    declare_result(d, e, other);
     clsi_text_append(d->out, "second");
 }
 
@@ -313,16 +340,17 @@ void clsi_emit_expression(clsi_text *out, const clsi_piece *e, size_t k) {
 static void append_instruction(declaration *d, const clsi_piece *e, size_t k) {
     const cls_program *p = e->p;
     const clsi_instruction *in = &p->code[k];
-    if (e->size[p->n_constants + p->n_inputs + k] || !e->live[k]) return;
+    if (!e->live[k]) return;
     if (in->code == CLSI_FIELD) {
         if (in->take->n) declared(d);
         append_calls(d->out, e, in->take->first, in->take->n);
     }
+    if (e->size[p->n_constants + p->n_inputs + k]) return;
     if (clsi_has_twin(e, k)) {
         append_twins(d, e, k);
         return;
     }
-    declare(d, 'r', k);
+    declare_result(d, e, k);
     clsi_emit_expression(d->out, e, k);
 }
 
@@ -361,7 +389,7 @@ static void append_head(clsi_text *out, const cls_program *p, const char *name) 
         clsi_text_append(out, clsi_kernels_text);
         clsi_text_append(out, "\n");
     }
-    clsi_programs_emit_fields(1, &p, out, out);
+    clsi_programs_emit_fields(1, &p, out, out, out);
 }
 
 /* What the piece reads: inputs, and results of earlier pieces. */
@@ -408,6 +436,11 @@ static void append_piece(clsi_text *out, clsi_piece *e) {
     clsi_piece_mark(e);
     if (e->two && !clsi_find_twins(p, e->first, e->last, e->live, &e->pairs)) out->failed = 1;
     clsi_piece_inline(e);
+    e->first_call = e->early && p->n_early_calls ? p->early_calls : p->n_calls;
+    for (size_t k = e->first; k < e->last; k++)
+        if (p->code[k].code == CLSI_FIELD && p->code[k].take->n &&
+            p->code[k].take->first < e->first_call)
+            e->first_call = p->code[k].take->first;
     if (e->pairs.twin) clsi_text_append(out, "  double second;\n");
     append_constants(out, e);
     declaration d = {out, 0};
@@ -421,9 +454,13 @@ static void append_piece(clsi_text *out, clsi_piece *e) {
             append_instruction(&d, e, e->pairs.twin ? e->pairs.order[k - e->first] : k);
     }
     declared(&d);
-    for (size_t k = e->first; k < e->last; k++)
-        if (clsi_is_stored(e, k))
-            clsi_text_printf(out, "  keep[%u] = r%zu;\n", (unsigned)e->slot[k], k);
+    for (size_t k = e->first; k < e->last; k++) { /* what nothing reads here, or is known */
+        size_t reg = p->n_constants + p->n_inputs + k;
+        if (!clsi_is_stored(e, k) || (e->live[k] && !(e->need[reg] & CLSI_ONCE))) continue;
+        clsi_text_printf(out, "  keep[%u] = ", (unsigned)e->slot[k]);
+        append_register(out, e, (uint32_t)reg, 0);
+        clsi_text_append(out, ";\n");
+    }
     append_outputs(out, e);
     clsi_text_append(out, "}\n");
     clsi_twins_clear(&e->pairs);
@@ -469,6 +506,32 @@ static int names(const clsi_text *text, const char *word) {
     return 0;
 }
 
+/* Results as r0, r1, ... in the order of the text, whatever numbers they have in the program. */
+static void append_renumbered(clsi_text *out, const char *text, size_t n) {
+    uint32_t *number = clsi_calloc(n + 1, sizeof *number), last = 0;
+    const char *from = text;
+    for (const char *s = text; number && *s;) {
+        if (!isalnum((unsigned char)*s) && *s != '_') {
+            s++;
+            continue;
+        }
+        const char *end = s;
+        while (isalnum((unsigned char)*end) || *end == '_') end++;
+        size_t digits = strspn(s + 1, "0123456789");
+        if (*s == 'r' && digits && s + 1 + digits == end) {
+            uint32_t *own = &number[strtoul(s + 1, NULL, 10)];
+            if (!*own) *own = ++last;
+            clsi_text_append_n(out, from, (size_t)(s - from));
+            clsi_text_printf(out, "r%u", (unsigned)(*own - 1));
+            from = end;
+        }
+        s = end;
+    }
+    clsi_text_append(out, from);
+    out->failed |= !number;
+    free(number);
+}
+
 /* void name(in, keep, out) of a piece, with casts of those that it does not read. Fields compute behind what is kept. */
 static cls_status append_static(clsi_text *out, const char *name, const char *keep, clsi_piece *e,
                                 cls_error *error) {
@@ -484,7 +547,7 @@ static cls_status append_static(clsi_text *out, const char *name, const char *ke
         if (!names(&body, arguments[k]) && !(k == 1 && behind))
             clsi_text_printf(out, "  (void)%s;\n", arguments[k]);
     if (behind) clsi_text_printf(out, "  double *room = keep + %zu;\n", e->n_slots);
-    clsi_text_append(out, body.data ? body.data : "");
+    append_renumbered(out, body.data ? body.data : "", e->p->n_instructions);
     out->failed |= body.failed;
     clsi_text_clear(&body);
     return out->failed ? clsi_no_memory(error) : CLS_OK;
@@ -498,6 +561,12 @@ cls_status clsi_program_emit_function(const cls_program *p, const char *name, in
     cls_status status = append_static(out, name, "room", &e, error);
     free(e.need);
     return status;
+}
+
+int clsi_stage_is_empty(const cls_program *p, int stage) {
+    if (stage == CLSI_STAGE_EARLY) return !p->end[stage] && !p->n_early_calls;
+    return stage == CLSI_STAGE_REST && p->end[stage] == p->end[stage - 1] &&
+           p->n_outputs == p->n_first_outputs;
 }
 
 cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
@@ -526,6 +595,7 @@ cls_status clsi_program_emit_stages(const cls_program *p, const char *name,
         e.two = two;
         e.known =
             s == CLSI_STAGE_REST && !p->n_takes ? known : NULL; /* passes of fields are all run */
+        if (clsi_stage_is_empty(p, s)) continue;
         snprintf(full, sizeof full, "%s%s", name, stages[s]);
         if (append_static(out, full, "keep", &e, error) == CLS_OK) clsi_text_append(out, "\n");
     }

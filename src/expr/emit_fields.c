@@ -36,16 +36,32 @@ cls_status clsi_check_function_name(const char *name, cls_error *error) {
 /* ---- fields ---- */
 
 /* What programs call for one field: a point, its further passes, a pair of points. */
-static void append_field_calls(clsi_text *out, const char *call, const char *name) {
+static void append_field_calls(clsi_text *out, const char *call, const char *name, size_t shape) {
     clsi_text_printf(out,
                      "CLSI_KERNEL void %s_at(const double *x, double *own) {\n"
-                     "  %s(%s_shape, %s, %d, x, own, own, own);\n}\n\n"
+                     "  %s(clsi_net%zu, %s, %d, x, own, own, own);\n}\n\n"
                      "CLSI_KERNEL void %s_pass(int pass, double *own) {\n"
-                     "  %s(%s_shape, %s, pass, own, own, own, own);\n}\n\n"
+                     "  %s(clsi_net%zu, %s, pass, own, own, own, own);\n}\n\n"
                      "CLSI_KERNEL void %s_pair(int pass, double *own, double *u, double *w) {\n"
-                     "  %s(%s_shape, %s, pass, own, own, u, w);\n}\n\n",
-                     name, call, name, name, (int)CLSI_PASS_VALUE, name, call, name, name, name,
-                     call, name, name);
+                     "  %s(clsi_net%zu, %s, pass, own, own, u, w);\n}\n\n",
+                     name, call, shape, name, (int)CLSI_PASS_VALUE, name, call, shape, name, name,
+                     call, shape, name);
+}
+
+/* The number of the shape in `shapes`, texts of one line each, where it is written now if it is new. */
+static size_t place_shape(const clsi_graph_field *f, clsi_text *shapes, clsi_text *out) {
+    clsi_text own = {0};
+    size_t number = 0;
+    f->kind->emit_shape(f, &own);
+    const char *text = own.data ? own.data : "\n", *at = shapes->data ? shapes->data : "";
+    for (; *at && strncmp(at, text, strlen(text)) != 0; number++) at = strchr(at, '\n') + 1;
+    if (!*at) {
+        clsi_text_append(shapes, text);
+        clsi_text_printf(out, "static const int clsi_net%zu%s", number, text);
+    }
+    out->failed |= own.failed || shapes->failed;
+    clsi_text_clear(&own);
+    return number;
 }
 
 static int uses_field(const cls_program *p, size_t field) {
@@ -66,7 +82,8 @@ static int is_written(size_t last, const cls_program *const *programs, size_t fi
 }
 
 void clsi_programs_emit_fields(size_t n, const cls_program *const *programs, clsi_text *kernels,
-                               clsi_text *out) {
+                               clsi_text *weights, clsi_text *calls) {
+    clsi_text shapes = {0};
     for (size_t i = 0; i < n; i++) {
         const cls_program *p = programs[i];
         for (size_t k = 0; p && k < p->n_fields; k++) {
@@ -75,12 +92,14 @@ void clsi_programs_emit_fields(size_t n, const cls_program *const *programs, cls
             if (!uses_field(p, k) || is_written(i, programs, k, NULL)) continue;
             int first = !is_written(i, programs, 0, kind);
             for (size_t j = 0; j < k; j++) first &= !uses_field(p, j) || p->fields[j]->kind != kind;
+            size_t shape = place_shape(p->fields[k], &shapes, kernels);
             if (first) clsi_text_printf(kernels, "%s\n", kind->text);
             snprintf(name, sizeof name, "clsi_field%zu", k);
-            kind->emit(p->fields[k], name, out);
-            append_field_calls(out, kind->call, name);
+            kind->emit(p->fields[k], name, weights);
+            append_field_calls(calls, kind->call, name, shape);
         }
     }
+    clsi_text_clear(&shapes);
 }
 
 /* ---- functions ---- */

@@ -105,7 +105,7 @@ static void count_uses(const clsi_piece *e, unsigned char *uses) {
     size_t base = p->n_constants + p->n_inputs;
     for (size_t k = e->first; k < e->last; k++) {
         const clsi_instruction *in = &p->code[k];
-        if (clsi_is_stored(e, k)) use(uses, (uint32_t)(base + k), 3);
+        if (clsi_is_stored(e, k)) use(uses, (uint32_t)(base + k), 1);
         if (!e->live[k]) continue;
         if (in->code == CLSI_FIELD) {
             use_calls(p, in->take->first, in->take->n, uses);
@@ -135,12 +135,12 @@ void clsi_piece_inline(const clsi_piece *e) {
     memset(size, 0, base + p->n_instructions);
     count_uses(e, size);
     for (size_t k = 0; k < base + p->n_instructions; k++) {
-        int once = size[k] == 1 && !clsi_has_twin(e, k - base);
+        int named = size[k] != 1, once = !named && !clsi_has_twin(e, k - base);
+        if (!named && k >= base + e->first) e->need[k] |= CLSI_ONCE;
         size[k] = 0;
         if (k < base + e->first || k >= base + e->last || !once || !e->live[k - base]) continue;
         const clsi_instruction *in = &p->code[k - base];
         int operations = 1;
-        if (in->code == CLSI_FIELD && in->take->n) continue; /* it runs passes */
         if (in->code != CLSI_FIELD) operations += size[in->a];
         if (in->code != CLSI_FIELD && !clsi_is_unary(in)) operations += size[in->b];
         if (clsi_takes_value(in)) operations += size[in->v];

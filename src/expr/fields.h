@@ -84,13 +84,14 @@ typedef struct clsi_graph_field_kind {
     cls_node (*expand)(const clsi_graph_field *f, cls_graph *g, const cls_node *x);
     int (*equal)(const clsi_graph_field *f, const clsi_graph_field *other);
     void (*clear)(clsi_graph_field *f); /* frees data */
-    /* C99: the passes, once for the kind (a literal); then the arrays NAME (double) and NAME_shape
-     * (int); then calls. */
+    /* C99: the passes, once for the kind (a literal); the array NAME (double); then calls. */
     const char *text;
     void (*emit)(const clsi_graph_field *f, const char *name, clsi_text *out);
+    /* Behind the name of a table of whole numbers: how many, and which. */
+    void (*emit_shape)(const clsi_graph_field *f, clsi_text *out);
     /* a function that the passes take from kernels.inc (and its derivatives), -1: none */
     int (*function)(const clsi_graph_field *f);
-    const char *call; /* "call(NAME_shape, NAME, pass, x, own, u, w)", states as here */
+    const char *call; /* "call(SHAPE, NAME, pass, x, own, u, w)", states as here */
 } clsi_graph_field_kind;
 
 /* Graphs and programs own it together: the last one frees it. */

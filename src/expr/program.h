@@ -228,10 +228,10 @@ void clsi_program_run_plain(const cls_program *p, double *work, const double *in
 
 /* ---- as C for a larger file that brings <math.h>, kernels.inc and contraction off ---- */
 
-/* The fields of n programs of one graph (NULL ones are left out), each once: before them. What
- * their kinds compute with goes to `kernels`. */
+/* The fields of n programs of one graph (NULL ones are left out), each once: what their kinds compute with and
+ * their shapes, their weights, what programs call; in this order before them. */
 void clsi_programs_emit_fields(size_t n, const cls_program *const *programs, clsi_text *kernels,
-                               clsi_text *out);
+                               clsi_text *weights, clsi_text *calls);
 /* What n programs use of kernels.inc and of the texts of fields. */
 typedef struct clsi_programs_use {
     unsigned char function[CLS_FN_COUNT], activation[CLS_FN_COUNT], pass[CLSI_PASSES];

@@ -339,20 +339,25 @@ static void emit_weight(clsi_text *out, double value) {
 
 static void emit(const clsi_graph_field *f, const char *name, clsi_text *out) {
     const node_data *data = f->data;
-    const clsi_network *net = data->field->data;
     clsi_text_printf(out, "static const CLSI_N_NUMBER %s[%zu] = {", name, data->n);
     for (size_t k = 0; k < data->n; k++) {
         clsi_text_append(out, k ? "," : "");
-        if (k % 6 == 0) clsi_text_append(out, "\n");
+        if (k % 8 == 0) clsi_text_append(out, "\n");
         emit_weight(out, data->theta[k]);
     }
-    clsi_text_printf(out, "};\nstatic const int %s_shape[%d] = {", name, (int)CLSI_N_SHAPE);
+    clsi_text_append(out, "};\n\n");
+}
+
+static void emit_shape(const clsi_graph_field *f, clsi_text *out) {
+    const node_data *data = f->data;
+    const clsi_network *net = data->field->data;
+    clsi_text_printf(out, "[%d] = {", (int)CLSI_N_SHAPE);
     for (int k = 0; k < CLSI_N_SHAPE; k++) {
         int l = k - CLSI_N_BIAS, own = data->shape[k];
         if (l >= 0 && l < data->shape[CLSI_N_HIDDEN]) own = (int)net->layer[l].bias;
         clsi_text_printf(out, "%s%d", k ? ", " : "", own);
     }
-    clsi_text_append(out, "};\n\n");
+    clsi_text_append(out, "};\n");
 }
 
 static int function(const clsi_graph_field *f) {
@@ -376,5 +381,6 @@ const clsi_graph_field_kind clsi_network_node_kind = {.name = "network",
                                                       .clear = clear,
                                                       .text = clsi_network_node_text,
                                                       .emit = emit,
+                                                      .emit_shape = emit_shape,
                                                       .function = function,
                                                       .call = "clsi_n_run"};

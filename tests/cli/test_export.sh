@@ -60,7 +60,7 @@ test_networks_are_arrays_and_loops() {
     "$CLAUSIUS" simulate m.safetensors --steps 200 --h 0.01 --quiet -o simulated.csv
     run "$CLAUSIUS" export c m.safetensors -o c --quiet
     expect_ok
-    expect_in_file 'static const CLSI_N_NUMBER clsi_field0\[' c/adiabatic_piston.c
+    expect_in_file 'static const N_NUMBER field0\[' c/adiabatic_piston.c
     expect test "$(wc -c <c/adiabatic_piston.c)" -lt 300000
     expect compile c
     c/main 200 0.01 >exported.csv
