@@ -236,44 +236,76 @@ static cls_status check_shape(clsi_ports *p, const clsi_component *c) {
 
 /* ---- names: a file may have many thousands, and each is asked for by connections ---- */
 
-static size_t place_of(const clsi_ports *p, const char *name) {
-    size_t at = clsi_hash_text(name, strlen(name)) % p->by_name_room;
-    while (p->by_name[at] != SIZE_MAX && strcmp(p->components[p->by_name[at]].name, name) != 0)
-        at = (at + 1) % p->by_name_room;
+static const size_t NOBODY = SIZE_MAX;
+static const size_t SCOPE =
+    SIZE_MAX ^ (SIZE_MAX >> 1); /* the number of a composite, not of a component */
+
+/* The name of a component, or that of a composite: its prefix without the _ behind it. */
+static const char *name_of(const clsi_ports *p, size_t entry, size_t *length) {
+    const char *name = entry & SCOPE ? p->scopes[entry ^ SCOPE].prefix : p->components[entry].name;
+    *length = strlen(name) - (entry & SCOPE ? 1 : 0);
+    return name;
+}
+
+static size_t place_of(const clsi_ports *p, const char *name, size_t n) {
+    size_t at = clsi_hash_text(name, n) % p->by_name_room, length;
+    for (; p->by_name[at] != NOBODY; at = (at + 1) % p->by_name_room) {
+        const char *other = name_of(p, p->by_name[at], &length);
+        if (length == n && memcmp(other, name, n) == 0) break;
+    }
     return at;
 }
 
-clsi_component *clsi_component_find(const clsi_ports *p, const char *name) {
-    size_t i = p->by_name_room ? p->by_name[place_of(p, name)] : SIZE_MAX;
-    return i == SIZE_MAX ? NULL : &p->components[i];
+static size_t entry_of(const clsi_ports *p, const char *name) {
+    return p->by_name_room ? p->by_name[place_of(p, name, strlen(name))] : NOBODY;
 }
 
-/* The last one; half of the places stay free. */
-static cls_status keep_name(clsi_ports *p) {
-    if (2 * (p->n_components + 1) > p->by_name_room) {
-        size_t room = 4 * (p->n_components + 8);
-        size_t *places = clsi_malloc(room * sizeof *places);
+clsi_component *clsi_component_find(const clsi_ports *p, const char *name) {
+    size_t entry = entry_of(p, name);
+    return entry & SCOPE ? NULL : &p->components[entry];
+}
+
+clsi_scope_names *clsi_composite_find(const clsi_ports *p, const char *name) {
+    size_t entry = entry_of(p, name);
+    return entry != NOBODY && entry & SCOPE ? &p->scopes[entry ^ SCOPE] : NULL;
+}
+
+static void put_name(clsi_ports *p, size_t entry) {
+    size_t n;
+    const char *name = name_of(p, entry, &n);
+    p->by_name[place_of(p, name, n)] = entry;
+}
+
+/* One more name; half of the places stay free. */
+static cls_status keep_name(clsi_ports *p, size_t entry) {
+    size_t names = p->n_components + p->n_scopes;
+    if (2 * (names + 1) > p->by_name_room) {
+        size_t room = 4 * (names + 8), *places = clsi_malloc(room * sizeof *places);
         if (!places) return clsi_no_memory(p->error);
         free(p->by_name);
         p->by_name = places;
         p->by_name_room = room;
-        for (size_t i = 0; i < room; i++) places[i] = SIZE_MAX;
-        for (size_t i = 0; i < p->n_components; i++) places[place_of(p, p->components[i].name)] = i;
+        for (size_t i = 0; i < room; i++) places[i] = NOBODY;
+        for (size_t i = 0; i < p->n_components; i++) put_name(p, i);
+        for (size_t i = 1; i < p->n_scopes; i++) put_name(p, i | SCOPE);
     }
-    p->by_name[place_of(p, p->components[p->n_components].name)] = p->n_components;
-    p->n_components++;
+    put_name(p, entry);
     return CLS_OK;
 }
 
+cls_status clsi_open_scope(clsi_ports *p, size_t outer, const char *prefix, clsi_span title) {
+    if (!clsi_grow(&p->scopes, &p->scopes_capacity, p->n_scopes + 1, sizeof *p->scopes) ||
+        !(prefix = clsi_keep(p, prefix, strlen(prefix))))
+        return clsi_no_memory(p->error);
+    size_t own = p->n_scopes++;
+    p->scopes[own] = (clsi_scope_names){.prefix = (char *)prefix, .outer = outer, .title = title};
+    return own ? keep_name(p, own | SCOPE) : CLS_OK; /* the file itself has no name */
+}
+
 cls_status clsi_name_is_free(clsi_ports *p, const char *name, clsi_span title) {
-    if (clsi_component_find(p, name))
-        return clsi_at(clsi_source_of(p, title), title.begin, "a second component `%s`", name);
-    for (size_t i = 1; i < p->n_scopes; i++) {
-        size_t n = strlen(p->scopes[i].prefix) - 1;
-        if (strlen(name) == n && memcmp(p->scopes[i].prefix, name, n) == 0)
-            return clsi_at(clsi_source_of(p, title), title.begin, "a second component `%s`", name);
-    }
-    return CLS_OK;
+    return entry_of(p, name) == NOBODY
+               ? CLS_OK
+               : clsi_at(clsi_source_of(p, title), title.begin, "a second component `%s`", name);
 }
 
 /* A component of this name inside of the scope. */
@@ -292,7 +324,9 @@ static cls_status add_component(clsi_ports *p, size_t scope, char *local, clsi_s
     x->name = clsi_keep_printf(p, "%s%s", p->scopes[scope].prefix, local);
     if (!x->name) return clsi_at(r, title.begin, "this name is too long");
     cls_status status = clsi_name_is_free(p, x->name, title);
-    return status == CLS_OK ? keep_name(p) : status;
+    if (status == CLS_OK) status = keep_name(p, p->n_components);
+    p->n_components += status == CLS_OK;
+    return status;
 }
 
 static cls_status read_ports(clsi_ports *p, clsi_component *x, size_t source, clsi_cursor *c) {

@@ -22,14 +22,11 @@ static clsi_port *find_port(clsi_ports *p, size_t scope, const char *name, size_
         size_t k = clsi_port_find(c, dot + 1, length - (size_t)(dot + 1 - name));
         return k == SIZE_MAX ? NULL : &c->port[k];
     }
-    strncat(flat, "_", sizeof flat - strlen(flat) - 1);
-    for (size_t i = 1; i < p->n_scopes; i++) {
-        clsi_component as = {.n_ports = p->scopes[i].n_ports, .port = p->scopes[i].port};
-        if (strcmp(p->scopes[i].prefix, flat) != 0) continue;
-        size_t k = clsi_port_find(&as, dot + 1, length - (size_t)(dot + 1 - name));
-        return k == SIZE_MAX ? NULL : &as.port[k];
-    }
-    return NULL;
+    const clsi_scope_names *s = clsi_composite_find(p, flat);
+    if (!s) return NULL;
+    clsi_component as = {.n_ports = s->n_ports, .port = s->port};
+    size_t k = clsi_port_find(&as, dot + 1, length - (size_t)(dot + 1 - name));
+    return k == SIZE_MAX ? NULL : &as.port[k];
 }
 
 /* Names of ports, and the nearest of them. */

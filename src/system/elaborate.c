@@ -232,14 +232,6 @@ static cls_status no_definition(clsi_ports *p, const char *name, clsi_span where
                    name, near ? ": did you mean `" : "", near ? near : "", near ? "`?" : "", name);
 }
 
-static cls_status open_scope(clsi_ports *p, const char *prefix, clsi_span title) {
-    if (!clsi_grow(&p->scopes, &p->scopes_capacity, p->n_scopes + 1, sizeof *p->scopes) ||
-        !(prefix = clsi_keep(p, prefix, strlen(prefix))))
-        return clsi_no_memory(p->error);
-    p->scopes[p->n_scopes++] = (clsi_scope_names){.prefix = (char *)prefix, .title = title};
-    return CLS_OK;
-}
-
 static size_t base_of(const clsi_reader *r, clsi_span text) {
     size_t at = text.begin;
     while (at < text.end && (at > text.begin && r->clean[at - 1] != '\n')) at++;
@@ -276,7 +268,7 @@ static cls_status use_composite(clsi_ports *p, size_t scope, size_t source, clsi
         return clsi_at(r, title.begin, "this name is too long");
     char *flat = clsi_keep(p, prefix, strlen(prefix) - 1);
     status = flat ? clsi_name_is_free(p, flat, title) : CLS_MEMORY;
-    if (status == CLS_OK) status = open_scope(p, prefix, title);
+    if (status == CLS_OK) status = clsi_open_scope(p, scope, prefix, title);
     if (status != CLS_OK) return status;
     size_t inner = p->n_scopes - 1;
     clsi_cursor ports = {d.ports.begin, d.ports.end};
@@ -476,7 +468,7 @@ cls_status clsi_ports_elaborate(clsi_ports *p, const clsi_reader *r) {
     size_t source = 0;
     cls_status status = add_source(p, r->text, r->file, &source);
     if (status == CLS_OK) p->sources[source]->arrays = r->arrays; /* for complaints */
-    if (status == CLS_OK) status = open_scope(p, "", clsi_span_of(source, 0, 0));
+    if (status == CLS_OK) status = clsi_open_scope(p, 0, "", clsi_span_of(source, 0, 0));
     if (status == CLS_OK)
         status = elaborate(p, 0, clsi_span_of(source, 0, p->sources[source]->length), 0);
     return status == CLS_OK ? clsi_ports_connect(p) : status;

@@ -52,19 +52,6 @@ static clsi_span given_value(const clsi_ports *p, size_t scope, const char *name
     return (clsi_span){s.source, 0, 0};
 }
 
-static size_t outer_scope(const clsi_ports *p, size_t scope) {
-    size_t best = 0, most = 0;
-    for (size_t i = 1; i < p->n_scopes; i++) {
-        size_t n = strlen(p->scopes[i].prefix);
-        if (i != scope && n > most && n < strlen(p->scopes[scope].prefix) &&
-            memcmp(p->scopes[i].prefix, p->scopes[scope].prefix, n) == 0) {
-            best = i;
-            most = n;
-        }
-    }
-    return best;
-}
-
 /* parameter m = 2, c = 1 of a composite, with what the use of it sets. */
 static void put_parameters(clsi_ports *p, size_t scope, clsi_span s) {
     const clsi_reader *r = clsi_source_of(p, s);
@@ -77,7 +64,7 @@ static void put_parameters(clsi_ports *p, size_t scope, clsi_span s) {
         if (given.begin < given.end) {
             clsi_put_span(p, NULL, scope, (clsi_span){s.source, at, at + length});
             clsi_put(p, given, " = ");
-            clsi_put_span(p, NULL, outer_scope(p, scope), given);
+            clsi_put_span(p, NULL, p->scopes[scope].outer, given);
         } else {
             clsi_put_span(p, NULL, scope, (clsi_span){s.source, at, end});
         }
@@ -117,23 +104,36 @@ static cls_status check_given(clsi_ports *p, size_t scope) {
     return CLS_OK;
 }
 
-/* Outer composites first: the values inside may use their parameters. */
+static cls_status put_copy(clsi_ports *p, size_t scope, clsi_span s) {
+    clsi_cursor c = {s.begin, s.end};
+    cls_status status = check_copy(p, s);
+    if (scope && clsi_accept_word(clsi_source_of(p, s), &c, "parameter"))
+        put_parameters(p, scope, s);
+    else
+        clsi_put_span(p, NULL, scope, s);
+    clsi_put(p, s, "\n");
+    return status;
+}
+
+/* Outer composites first: the values inside may use their parameters. Statements of a scope in their order: each has
+ * the next one of its scope. */
 static cls_status put_copies(clsi_ports *p) {
+    static const size_t none = SIZE_MAX;
+    size_t *first = clsi_malloc((p->n_scopes + p->n_copies + 1) * sizeof *first),
+           *next = first ? first + p->n_scopes : NULL;
+    if (!first) return clsi_no_memory(p->error);
+    for (size_t i = 0; i < p->n_scopes; i++) first[i] = none;
+    for (size_t i = p->n_copies; i-- > 0;) {
+        next[i] = first[p->copies[i].scope];
+        first[p->copies[i].scope] = i;
+    }
     cls_status status = CLS_OK;
     for (size_t scope = 0; scope < p->n_scopes && status == CLS_OK; scope++) {
         status = check_given(p, scope);
-        for (size_t i = 0; i < p->n_copies && status == CLS_OK; i++) {
-            clsi_statement_copy *x = &p->copies[i];
-            if (x->scope != scope) continue;
-            clsi_cursor c = {x->span.begin, x->span.end};
-            status = check_copy(p, x->span);
-            if (scope && clsi_accept_word(clsi_source_of(p, x->span), &c, "parameter"))
-                put_parameters(p, scope, x->span);
-            else
-                clsi_put_span(p, NULL, scope, x->span);
-            clsi_put(p, x->span, "\n");
-        }
+        for (size_t i = first[scope]; i != none && status == CLS_OK; i = next[i])
+            status = put_copy(p, scope, p->copies[i].span);
     }
+    free(first);
     return status;
 }
 
@@ -353,30 +353,66 @@ static size_t state_at(const clsi_ports *p, const clsi_bracket *b, size_t port) 
     return p->joints[p->components[b->component].port[port].node].state;
 }
 
-/* All entries between two states in one statement. */
-static void put_bracket(clsi_ports *p, const clsi_bracket *list, size_t n, size_t first) {
+/* Entry i of a list of brackets, between which states. */
+typedef struct entry {
+    size_t low, high, i;
+} entry;
+
+static int by_states(const void *one, const void *other) {
+    const entry *a = one, *b = other;
+    if (a->low != b->low) return a->low < b->low ? -1 : 1;
+    if (a->high != b->high) return a->high < b->high ? -1 : 1;
+    return (a->i > b->i) - (a->i < b->i);
+}
+
+/* All entries between two states in one statement, in their order. */
+static void put_bracket(clsi_ports *p, const clsi_bracket *list, const entry *all, size_t n) {
+    size_t first = all[0].i;
     size_t x = state_at(p, &list[first], list[first].a),
            y = state_at(p, &list[first], list[first].b);
     char one[128], other[128];
     clsi_span where = list[first].formula;
-    int unit = p->stores[x].partner == y && p->stores[x].position;
-    for (size_t i = 0, seen = 0; i < n; i++) {
-        size_t a = state_at(p, &list[i], list[i].a), b = state_at(p, &list[i], list[i].b);
-        if (!((a == x && b == y) || (a == y && b == x))) continue;
-        if (i < first) return; /* written with the first of them */
-        const clsi_component *c = &p->components[list[i].component];
-        unit = unit && i == first;
-        if (!seen++ && !unit)
-            clsi_put(p, where, "poisson {%s, %s} = ", clsi_state_text(p, x, one),
-                     clsi_state_text(p, y, other));
-        if (unit) continue;
-        clsi_put(p, list[i].formula, a == x ? " + (" : " - (");
-        clsi_put_span(p, c, c->scope, list[i].formula);
-        clsi_put(p, list[i].formula, ")");
-        put_factor(p, list[i].formula, &p->joints[c->port[list[i].a].node]);
-        put_factor(p, list[i].formula, &p->joints[c->port[list[i].b].node]);
+    int unit = n == 1 && p->stores[x].partner == y && p->stores[x].position;
+    if (!unit)
+        clsi_put(p, where, "poisson {%s, %s} = ", clsi_state_text(p, x, one),
+                 clsi_state_text(p, y, other));
+    for (size_t k = 0; k < n && !unit; k++) {
+        const clsi_bracket *l = &list[all[k].i];
+        const clsi_component *c = &p->components[l->component];
+        clsi_put(p, l->formula, state_at(p, l, l->a) == x ? " + (" : " - (");
+        clsi_put_span(p, c, c->scope, l->formula);
+        clsi_put(p, l->formula, ")");
+        put_factor(p, l->formula, &p->joints[c->port[l->a].node]);
+        put_factor(p, l->formula, &p->joints[c->port[l->b].node]);
     }
     clsi_put(p, where, "\n");
+}
+
+/* Statements in the order of their first entries. */
+static cls_status put_groups(clsi_ports *p, const clsi_bracket *list, size_t n) {
+    entry *all = clsi_malloc((n + 1) * sizeof *all);
+    size_t *begin = clsi_malloc((n + 1) * sizeof *begin), end; /* of a group, at its first entry */
+    cls_status status = all && begin ? CLS_OK : clsi_no_memory(p->error);
+    for (size_t i = 0; i < n && status == CLS_OK; i++) {
+        size_t a = state_at(p, &list[i], list[i].a), b = state_at(p, &list[i], list[i].b);
+        all[i] = (entry){a < b ? a : b, a < b ? b : a, i};
+        begin[i] = SIZE_MAX;
+    }
+    if (status == CLS_OK && n) qsort(all, n, sizeof *all, by_states);
+    for (size_t i = 0; i < n && status == CLS_OK; i++)
+        if (!i || all[i].low != all[i - 1].low || all[i].high != all[i - 1].high)
+            begin[all[i].i] = i;
+    for (size_t i = 0; i < n && status == CLS_OK; i++) {
+        if (begin[i] == SIZE_MAX) continue;
+        const entry *group = &all[begin[i]];
+        for (end = 1;
+             begin[i] + end < n && group[end].low == group->low && group[end].high == group->high;)
+            end++;
+        put_bracket(p, list, group, end);
+    }
+    free(all);
+    free(begin);
+    return status;
 }
 
 static cls_status put_brackets(clsi_ports *p) {
@@ -388,7 +424,7 @@ static cls_status put_brackets(clsi_ports *p) {
         if (c->kind == CLSI_GYRATOR || c->kind == CLSI_JUNCTION)
             status = clsi_read_brackets(p, i, &list, &n, &capacity);
     }
-    for (size_t i = 0; i < n && status == CLS_OK; i++) put_bracket(p, list, n, i);
+    if (status == CLS_OK) status = put_groups(p, list, n);
     free(list);
     return status;
 }

@@ -88,6 +88,7 @@ typedef struct clsi_store {
 /* A name that means something else in the flat text: parameters and lets of a composite. */
 typedef struct clsi_scope_names {
     char *prefix; /* "" for the file itself */
+    size_t outer; /* the scope around it */
     char **names;
     size_t n, capacity;
     clsi_port *port; /* of the composite */
@@ -137,7 +138,7 @@ typedef struct clsi_ports {
     size_t n_sources, sources_capacity;
     clsi_component *components;
     size_t n_components, components_capacity;
-    size_t *by_name, by_name_room; /* components in places by their names, SIZE_MAX: free */
+    size_t *by_name, by_name_room; /* components and composites in places by their names */
     clsi_definition *definitions;
     size_t n_definitions, definitions_capacity;
     clsi_scope_names *scopes;
@@ -204,6 +205,8 @@ cls_status clsi_check_kind(clsi_reader *r, clsi_cursor c);
 /* No other component has it. */
 /* The component of this flat name, or NULL. */
 clsi_component *clsi_component_find(const clsi_ports *p, const char *name);
+clsi_scope_names *clsi_composite_find(const clsi_ports *p, const char *name);
+cls_status clsi_open_scope(clsi_ports *p, size_t outer, const char *prefix, clsi_span title);
 cls_status clsi_name_is_free(clsi_ports *p, const char *name, clsi_span title);
 /* (a, entropy b [J/K], ...) */
 cls_status clsi_list_ports(clsi_ports *p, size_t source, clsi_cursor *c, clsi_port **list,

@@ -325,6 +325,16 @@ test_many_components_are_read_soon() {
         'for i in 1..N-1: connect cell[i+1].s, wall[i].b' >cells.clausius
     soon "$CLAUSIUS" show cells.clausius
     expect_ok
+    # composites: 4,000 took 8 processor seconds
+    printf '%s\n' 'parameter N = 4000' 'component cell(p, out) {' '    parameter m = 1, c = 4' '    storage mass(p): p^2/(2*m)' '    storage spring(q): c*q^2/2' \
+        '    junction between(q, p, out): {q, p} = -1, {q, out} = 1' '    connect mass.p, between.p, p' '    connect spring.q, between.q' '    connect between.out, out' '}' \
+        'for i in 1..N: use cell as link[i]: m = 2' 'for i in 1..N-1: connect link[i].out, link[i+1].p' 'storage last(p): p^2/2' 'free link[1].p' 'connect link[N].out, last.p' >links.clausius
+    soon "$CLAUSIUS" show links.clausius
+    expect_ok
+    sed 's/link\[i\]: m = 2/link[3]: m = 2/' links.clausius >twice.clausius
+    run "$CLAUSIUS" show twice.clausius
+    expect_exit 4
+    expect_stderr 'a second component `link\[3\]`'
 }
 
 test_doubling_formulas_end_soon() {
