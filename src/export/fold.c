@@ -403,10 +403,9 @@ static size_t whole_body(const clsi_words *t, const function *f) {
 static size_t other_name(const clsi_words *t, const function *f) {
     size_t k = f->body + 1 + (size_t)is(t, f->body + 1, "return"), own = f->open + 1;
     if (!is_call(t, k) || clsi_words_closing(t, k + 1) + 2 != f->end) return 0;
-    for (size_t i = k + 2; !is(t, i, ";"); i++) {
+    for (size_t i = k + 2; !is(t, i, ";"); i += 2) { /* behind it a comma, or the bracket */
         while (own < f->close && !(is_name(t, own) && is_one_of(t, own + 1, ",)"))) own++;
         if (own >= f->close || !clsi_word_same(&t->at[i], &t->at[own++])) return 0;
-        i++; /* the comma, or the bracket */
     }
     while (own < f->close && !is(t, own, ",")) own++;
     return own == f->close ? k : 0;
