@@ -300,14 +300,38 @@ static double mean_loss(const recipe_work *k) {
 }
 
 /* From the same beginning by squares, then by Huber's loss. */
-static cls_status by_squares(recipe_work *k, const double *begin, size_t rows, size_t iterations) {
-    memcpy(k->r->theta, begin, k->m->n_theta * sizeof *begin);
-    k->m->n_pieces = 0; /* starts from the data */
+static cls_status by_squares(recipe_work *k, size_t rows, size_t iterations) {
     first_scales(k);
-    cls_status status = clsi_multiple_plan(k->m, rows, begin, k->error);
-    if (status == CLS_OK && cut_long(k, begin) < 0) status = clsi_no_memory(k->error);
+    cls_status status = clsi_multiple_plan(k->m, rows, k->r->theta, k->error);
+    if (status == CLS_OK && cut_long(k, k->r->theta) < 0) status = clsi_no_memory(k->error);
     if (status == CLS_OK) status = minimize_by(k, INFINITY, iterations, ENOUGH);
     return status == CLS_OK ? minimize(k, iterations, ENOUGH) : status;
+}
+
+/* Windows and what was found in them. */
+typedef struct finding {
+    size_t n_pieces;
+    clsi_piece *piece;
+    double *x, *x_guess, *theta, loss; /* guesses lie behind x */
+    const char *ended;
+} finding;
+
+/* Theta is copied to theta, which is somebody else's. */
+static finding finding_of(const recipe_work *k, double *theta) {
+    const clsi_multiple *m = k->m;
+    memcpy(theta, k->r->theta, m->n_theta * sizeof *theta);
+    return (finding){m->n_pieces, m->piece, m->x, m->x_guess, theta, k->r->loss, k->r->ended};
+}
+
+static void set_finding(recipe_work *k, const finding *f) {
+    clsi_multiple *m = k->m;
+    m->n_pieces = f->n_pieces;
+    m->piece = f->piece;
+    m->x = f->x;
+    m->x_guess = f->x_guess;
+    memcpy(k->r->theta, f->theta, m->n_theta * sizeof *f->theta);
+    k->r->loss = f->loss;
+    k->r->ended = f->ended;
 }
 
 /* The first windows. Huber's loss pulls rows that are far away with a constant force only, and many rows in which
@@ -315,20 +339,27 @@ static cls_status by_squares(recipe_work *k, const double *begin, size_t rows, s
  * once more by squares, and what leaves less goes on. */
 static cls_status first_stage(recipe_work *k, size_t rows, size_t iterations) {
     size_t P = k->m->n_theta;
-    double *begin = clsi_calloc(P + 1, sizeof *begin);
+    double *begin = clsi_calloc(3 * P + 1, sizeof *begin);
     if (!begin) return clsi_no_memory(k->error);
     memcpy(begin, k->r->theta, P * sizeof *begin);
     cls_status status = run_stage(k, rows, iterations);
     double left = status == CLS_OK ? mean_loss(k) : 0;
-    if (left > 1 && !is_over(k->m) && (status = remember(k)) == CLS_OK) {
+    if (left > 1 && !is_over(k->m)) {
+        finding one = finding_of(k, begin + P), none = {.theta = begin, .ended = one.ended};
+        set_finding(k, &none); /* starts from the data */
         cls_error quiet = {0}, *loud = k->error;
         k->error = &quiet;
-        cls_status other = by_squares(k, begin, rows, iterations);
+        cls_status other = by_squares(k, rows, iterations);
         k->error = loud;
-        if (other == CLS_MEMORY) status = clsi_no_memory(k->error);
-        if (status == CLS_OK && (other != CLS_OK || !(mean_loss(k) < left)))
-            status = go_back(k, rows);
-        if (status == CLS_OK && !set_scales(k))
+        finding two = finding_of(k, begin + 2 * P);
+        int better = other == CLS_OK && mean_loss(k) < left && set_scales(k);
+        finding *worse = better ? &one : &two;
+        if (!better) set_finding(k, &one);
+        free(worse->piece);
+        free(worse->x);
+        if (other == CLS_MEMORY)
+            status = clsi_no_memory(k->error);
+        else if (!better && !set_scales(k))
             status = clsi_fail(k->error, CLS_NUMERIC, "the fitted motion cannot be simulated");
     }
     free(begin);
