@@ -476,8 +476,9 @@ static cls_status distil_with(clsi_choice *choice, distil *w, part *p, cls_formu
         return f->reason ? CLS_OK : clsi_no_memory(error);
     }
     status = keep(w, p, f, choice, lengths, error);
+    if (status != CLS_OK) return status;
     length = f->n_terms;
-    if (status == CLS_OK) status = price(p, f, &choice[length - 1], error);
+    status = price(p, f, &choice[length - 1], error);
     if (status == CLS_OK && p->kind == CLSI_PART_LET && p->slopes)
         status = find_constant(w, p, f, &choice[length - 1], error);
     int positive = !p->slopes && p->kind != CLSI_PART_COUPLING;
