@@ -104,7 +104,8 @@ cls_status clsi_dictionary_learned(const cls_system *s, const clsi_learned *l, c
 cls_status clsi_dictionary_fill(cls_graph *g, size_t n, const clsi_base *bases, size_t most,
                                 clsi_dictionary *out, cls_error *error) {
     atoms *all = clsi_calloc(n + 1, sizeof *all);
-    cls_status status = all ? CLS_OK : clsi_no_memory(error);
+    if (!all) return clsi_no_memory(error);
+    cls_status status = CLS_OK;
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
         make(g, &bases[i], &all[i]);
         for (size_t k = 0; k < all[i].n && status == CLS_OK; k++)
