@@ -240,6 +240,7 @@ cls_status cls_formulas_show(const cls_formulas *formulas, char **text, cls_erro
     *text = NULL;
     NEED(error, formulas);
     clsi_text t = {0};
+    unsigned long before = clsi_failures();
     clsi_text_printf(&t, "short formulas for what was learned of %s\nconstants and errors: %s\n",
                      formulas->model->name,
                      formulas->refitted
@@ -250,5 +251,9 @@ cls_status cls_formulas_show(const cls_formulas *formulas, char **text, cls_erro
         print_formula(&t, &formulas->list[i], formulas->refitted);
     if (formulas->notes && *formulas->notes) clsi_text_printf(&t, "\n%s\n", formulas->notes);
     *text = clsi_text_take(&t);
-    return *text ? CLS_OK : clsi_no_memory(error);
+    cls_status status = *text ? CLS_OK : clsi_no_memory(error);
+    status =
+        clsi_failed_since(before, status, error); /* a formula that is not there is no formula */
+    if (status != CLS_OK) cls_text_free(text);
+    return status;
 }
