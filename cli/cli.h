@@ -63,6 +63,8 @@ void cli_print_help(FILE *to, const cli_command *c);
 /* The k-th option, whose value is values[k]; 0: there are no more. */
 int cli_option_at(const cli_command *c, size_t k, cli_option *out);
 
+/* A blank and the word for a shell: bare where it may be, else between single quotes. */
+void cli_put_word(FILE *to, const char *word);
 /* The command as it could be typed again, quoted for a shell, on one line; options after the words. The
  * caller's; NULL: no memory. */
 char *cli_command_line(const cli_arguments *a);

@@ -399,12 +399,15 @@ static void print_next(const learning *l) {
     const char *driven = NULL; /* by the data, where a formula does not drive it */
     for (size_t i = 0; i < cls_system_input_count(s) && l->a->n_words > 1; i++)
         if (!cls_system_input_is_given(s, i)) driven = l->a->words[1];
-    fprintf(stderr,
-            "next:\n"
-            "  clausius show %s\n"
-            "  clausius simulate %s %s%s%s-o learned.csv\n"
-            "  clausius audit learned.csv\n",
-            l->model, l->model, driven ? "--inputs " : "", driven ? driven : "", driven ? " " : "");
+    fputs("next:\n  clausius show", stderr);
+    cli_put_word(stderr, l->model);
+    fputs("\n  clausius simulate", stderr);
+    cli_put_word(stderr, l->model);
+    if (driven) {
+        fputs(" --inputs", stderr);
+        cli_put_word(stderr, driven);
+    }
+    fputs(" -o learned.csv\n  clausius audit learned.csv\n", stderr);
 }
 
 /* What is counted and what its root mean square is called, by the loss. */

@@ -43,10 +43,13 @@ static char *learn_command(const cli_arguments *a, const char *from, const char 
     size_t length = 0;
     FILE *f = open_memstream(&out, &length);
     if (!f) return NULL;
-    fprintf(f, "clausius learn %s.clausius %s", name, from);
+    fprintf(f, "clausius learn %s.clausius", name);
+    cli_put_word(f, from);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (cli_value(a, options[i]))
-            fprintf(f, " --%s \"%s\"", options[i], cli_value(a, options[i]));
+        if (cli_value(a, options[i])) {
+            fprintf(f, " --%s", options[i]);
+            cli_put_word(f, cli_value(a, options[i]));
+        }
     fprintf(f, " -o %s.safetensors", name);
     if (!fclose(f)) return out;
     free(out);
@@ -70,10 +73,28 @@ static void take_name(const char *word, size_t room, char *name) {
     snprintf(name, room, "%.*s", (int)n, word);
 }
 
+/* That of the recording without folder and ending, and with _ for what a name cannot have: "2024 run.csv" is x2024_run. */
+static void name_after(const char *from, size_t room, char *name) {
+    const char *base = strrchr(from, '/') ? strrchr(from, '/') + 1 : from;
+    const char *end = strrchr(base, '.');
+    size_t n = end && end > base ? (size_t)(end - base) : strlen(base);
+    snprintf(name, room, "%s%.*s", isalpha((unsigned char)*base) ? "" : "x", (int)(n < 90 ? n : 90),
+             base);
+    for (char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && *c != '-') *c = '_';
+}
+
 static cls_status run(const cli_arguments *a, cls_error *error) {
     const char *from = cli_value(a, "from");
     char name[128];
-    take_name(a->words[0], sizeof name, name);
+    if (!a->n_words && !from)
+        return cli_fail(error, CLS_USAGE,
+                        "the NAME of the new system is missing, as in `clausius new my-piston`, or "
+                        "the recording that it is for: `clausius new --from data.csv`");
+    if (a->n_words)
+        take_name(a->words[0], sizeof name, name);
+    else
+        name_after(from, sizeof name, name);
     char path[160], *draft = NULL, *next = from ? learn_command(a, from, name) : NULL;
     cli_output file;
     if (!good_name(name)) {
@@ -108,8 +129,8 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
 
 static const cli_option options[] = {
     {"from", 0, "DATA",
-     "a draft for this recording, with its columns: they become coordinates,\n"
-     "temperatures, velocities and inputs by their units and names"},
+     "a draft for this recording: its columns become coordinates, temperatures, "
+     "velocities, inputs, by their units and names"},
     CLI_DATA_OPTIONS("columns"),
     {"force", 0, NULL, "replace an existing file"},
     {0},
@@ -118,13 +139,13 @@ static const cli_option options[] = {
 const cli_command cli_new = {
     .name = "new",
     .doc = "a commented system file to start from",
-    .usage = "NAME [--from DATA] [--force]",
+    .usage = "[NAME] [--from DATA] [--force]",
     .examples = "  clausius new my-piston\n"
-                "  clausius new cart --from cart.csv --map \"time=t [ms]\"\n"
+                "  clausius new --from cart.csv\n"
+                "  clausius new cart --from log7.csv --map \"time=t [ms]\"\n"
                 "  clausius show my-piston.clausius --equations\n",
-    .notes = "Writes NAME.clausius in the current directory.\n",
+    .notes = "Writes NAME.clausius in the current directory; without NAME it is that of DATA.\n",
     .options = options,
-    .min_words = 1,
     .max_words = 1,
     .run = run,
 };

@@ -134,11 +134,23 @@ static cls_status take_option(cli_arguments *a, int argc, char **argv, int *i, i
     return CLS_OK;
 }
 
+/* The k-th word of a usage, such as SYSTEM; "something" where that is no name. */
+static void name_word(const char *usage, size_t k, size_t room, char *name) {
+    for (; k; k--) {
+        usage += strcspn(usage, " ");
+        usage += strspn(usage, " ");
+    }
+    size_t n = strspn(usage, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    snprintf(name, room, "%.*s", (int)(n ? n : 9), n ? usage : "something");
+}
+
 static cls_status check_words(const cli_arguments *a, cls_error *error) {
     const cli_command *c = a->command;
+    char name[32];
+    name_word(c->usage, a->n_words, sizeof name, name);
     if (a->n_words < c->min_words)
-        return cli_fail(error, CLS_USAGE, "something is missing; usage: clausius %s %s%s%s",
-                        c->name, c->usage, c->missing ? "\n" : "", c->missing ? c->missing : "");
+        return cli_fail(error, CLS_USAGE, "%s is missing; usage: clausius %s %s%s%s", name, c->name,
+                        c->usage, c->missing ? "\n" : "", c->missing ? c->missing : "");
     if (a->n_words > c->max_words)
         return cli_fail(error, CLS_USAGE, "unexpected '%s'; usage: clausius %s %s",
                         a->words[c->max_words], c->name, c->usage);
@@ -219,8 +231,7 @@ void cli_print_help(FILE *to, const cli_command *c) {
 
 /* ---- the command, written again ---- */
 
-/* A word for a shell: bare where it may be, else between single quotes. */
-static void put_word(FILE *to, const char *word) {
+void cli_put_word(FILE *to, const char *word) {
     static const char bare[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+=:,%@";
     if (*word && !word[strspn(word, bare)]) {
@@ -243,14 +254,14 @@ char *cli_command_line(const cli_arguments *a) {
     FILE *to = open_memstream(&text, &length);
     if (!to) return NULL;
     fprintf(to, "clausius %s", a->command->name);
-    for (size_t i = 0; i < a->n_words; i++) put_word(to, a->words[i]);
+    for (size_t i = 0; i < a->n_words; i++) cli_put_word(to, a->words[i]);
     for (size_t k = 0; cli_option_at(a->command, k, &o); k++) {
         if (!a->values[k]) continue;
         if (o.letter)
             fprintf(to, " -%c", o.letter);
         else
             fprintf(to, " --%s", o.name);
-        if (o.value) put_word(to, a->values[k]);
+        if (o.value) cli_put_word(to, a->values[k]);
     }
     if (fclose(to)) {
         free(text);

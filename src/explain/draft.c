@@ -66,7 +66,7 @@ static clsi_role role_of(const clsi_draft_column *c) {
                              *const hot[] = {"W", "W/m2", NULL}, *const outside[] = {"N",  "N m",
                                                                                      "V",  "A",
                                                                                      "Pa", NULL};
-    static const char *const amounts[] = {"mol", "mol/m3", NULL};
+    static const char *const amounts[] = {"mol", "mol/m3", NULL}, *const steep[] = {"m/s^2", NULL};
     static const char *const warm_names[] = {"temp", "t", "th", NULL};
     static const char *const ambient_names[] = {"ambient",
                                                 "outdoor",
@@ -85,8 +85,9 @@ static clsi_role role_of(const clsi_draft_column *c) {
                                                 "tout",
                                                 "to",
                                                 NULL};
-    static const char *const fast_names[] = {"speed", "omega", "rpm", "dot", "v", "w", NULL};
-    static const char *const fast_starts[] = {"vel", "rate", NULL}; /* a level is none */
+    static const char *const fast_names[] = {"speed", "omega", "rpm", "dot", "v",
+                                             "w",     "gx",    "gy",  "gz",  NULL};
+    static const char *const fast_starts[] = {"vel", "rate", "gyr", NULL}; /* a level is none */
     static const char *const outside_names[] = {"torque", "force", "volt",  "current", "pwm",
                                                 "heater", "power", "input", "duty",    "load",
                                                 "u",      "i",     "tau",   NULL};
@@ -100,6 +101,7 @@ static clsi_role role_of(const clsi_draft_column *c) {
     if (clsi_draft_is_unit(c->unit, fast)) return VELOCITY;
     if (clsi_draft_is_unit(c->unit, outside)) return INPUT;
     if (clsi_draft_is_unit(c->unit, amounts)) return AMOUNT;
+    if (clsi_draft_is_unit(c->unit, steep)) return LEFT_OUT;
     if (c->unit) return COORDINATE;
     if (c->facts.wraps || has_word(c->stem, angle_names)) return ANGLE;
     if (has_word(c->stem, outside_names)) return INPUT;
@@ -269,6 +271,7 @@ static void look(clsi_draft *d, size_t i, const cls_table *t, int units_in_names
     c->held = is_held(t, i, &c->facts);
     int time = !strcmp(c->name, "time") || (!strcmp(c->name, "t") && cls_table_find(t, "time") < 0);
     c->role = time || !strcmp(c->name, "trajectory") ? TIME : role_of(c);
+    if (c->role == LEFT_OUT) c->why = "an acceleration, which follows from the motion";
     if (c->role != TIME && velocity_of(t, c->name) >= 0) c->role = NAMED;
 }
 
@@ -329,8 +332,13 @@ static void check_moving(clsi_draft *d) {
         c->role = COORDINATE;
 }
 
-int clsi_draft_is_chemistry(const clsi_draft *d) {
-    return clsi_draft_count(d, AMOUNT, AMOUNT) > 0;
+/* The kinds, in the order in which they are tried. */
+static const clsi_draft_kind *const kinds[] = {&clsi_draft_body, &clsi_draft_cell,
+                                               &clsi_draft_chemistry};
+
+static void find_kind(clsi_draft *d, const cls_table *t) {
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds && !d->kind; k++)
+        if (kinds[k]->takes(d, t)) d->kind = kinds[k];
 }
 
 static cls_status find_columns(clsi_draft *d, const cls_table *t, cls_error *error) {
@@ -366,6 +374,7 @@ static cls_status find_columns(clsi_draft *d, const cls_table *t, cls_error *err
             look_at_time(d, &times, &d->c[i], cls_table_rows(t));
     check_ambient(d);
     check_moving(d);
+    find_kind(d, t);
     /* what a torque moves turns */
     static const char *const torque[] = {"N m", NULL}, *const torque_names[] = {"torque", "tau",
                                                                                 NULL};
@@ -380,7 +389,7 @@ static cls_status find_columns(clsi_draft *d, const cls_table *t, cls_error *err
         clsi_draft_nth(d, VELOCITY, VELOCITY, k)->hidden = 1;
     for (size_t i = 0; i < d->n; i++)
         if (d->c[i].role < CONSTANT) name_variable(d, &d->c[i]);
-    if (!clsi_draft_coordinates(d) && !clsi_draft_count(d, TEMPERATURE, AMOUNT))
+    if (!d->kind && !clsi_draft_coordinates(d) && !clsi_draft_count(d, TEMPERATURE, AMOUNT))
         return clsi_fail(error, CLS_DATA,
                          "%s: no column that changes and is no input: nothing to make a system of; "
                          "name columns with --map or --columns",

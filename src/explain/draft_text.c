@@ -18,13 +18,37 @@ static void write_head(const clsi_draft *d, const char *name) {
     clsi_text_printf(d->f, "\"\n\n");
 }
 
-static void write_range(const clsi_draft *d, const clsi_draft_column *c) {
+void clsi_draft_write_range(const clsi_draft *d, const clsi_draft_column *c) {
     clsi_text_printf(d->f, "   # column %s, from %.4g to %.4g\n", c->name, c->facts.min,
                      c->facts.max);
 }
 
 static void write_unit(const clsi_draft *d, const clsi_draft_column *c) {
-    if (c->unit) clsi_text_printf(d->f, " [%s]", c->unit);
+    const char *unit = c->in ? c->in : c->unit;
+    if (unit) clsi_text_printf(d->f, " [%s]", unit);
+}
+
+/* What comes from outside, and columns that are not used. */
+void clsi_draft_write_inputs(const clsi_draft *d) {
+    const clsi_draft_column *c;
+    for (size_t k = 0; (c = clsi_draft_nth(d, INPUT, HEAT, k)); k++) {
+        clsi_text_printf(d->f, "input       %s", c->variable);
+        write_unit(d, c);
+        clsi_draft_write_range(d, c);
+    }
+    if ((c = clsi_draft_nth(d, AMBIENT, AMBIENT, 0))) {
+        clsi_text_printf(d->f,
+                         "input       %s [K]   # taken as given; if it is part of what is to be "
+                         "learned, write `temperature %s with entropy S_%s`\n",
+                         c->variable, c->variable, c->variable);
+    }
+    for (size_t k = 0; (c = clsi_draft_nth(d, COUNTER, COUNTER, k)); k++)
+        clsi_text_printf(d->f, "# column %s counts the rows: left out\n", c->name);
+    for (size_t k = 0; (c = clsi_draft_nth(d, CONSTANT, CONSTANT, k)); k++)
+        clsi_text_printf(d->f, "# column %s is %.6g all the time: left out\n", c->name,
+                         c->facts.mean);
+    for (size_t k = 0; (c = clsi_draft_nth(d, LEFT_OUT, LEFT_OUT, k)); k++)
+        clsi_text_printf(d->f, "# column %s: %s; left out\n", c->name, c->why);
 }
 
 static void write_variables(const clsi_draft *d) {
@@ -42,39 +66,24 @@ static void write_variables(const clsi_draft *d) {
             clsi_text_printf(d->f, "   # nobody measured it: only its velocity, column %s\n",
                              c->name);
         else
-            write_range(d, c);
+            clsi_draft_write_range(d, c);
     }
     for (size_t k = 0; (c = clsi_draft_nth(d, NAMED, NAMED, k)); k++)
         clsi_text_printf(d->f, "# column %s is the velocity of %s\n", c->name, c->name + 2);
     for (size_t k = 0; (c = clsi_draft_nth(d, TEMPERATURE, TEMPERATURE, k)); k++) {
         clsi_text_printf(d->f, "temperature %s with entropy S_%s [K]", c->variable, c->variable);
-        write_range(d, c);
+        clsi_draft_write_range(d, c);
     }
     if (!clsi_draft_count(d, TEMPERATURE, TEMPERATURE))
         clsi_text_printf(
             d->f, "temperature T_body with entropy S_body [K]   # nobody measured it: where the "
                   "heat of friction goes\n");
-    for (size_t k = 0; (c = clsi_draft_nth(d, INPUT, HEAT, k)); k++) {
-        clsi_text_printf(d->f, "input       %s", c->variable);
-        write_unit(d, c);
-        write_range(d, c);
-    }
-    if ((c = clsi_draft_nth(d, AMBIENT, AMBIENT, 0))) {
-        clsi_text_printf(d->f,
-                         "input       %s [K]   # taken as given; if it is part of what is to be "
-                         "learned, write `temperature %s with entropy S_%s`\n",
-                         c->variable, c->variable, c->variable);
-    }
-    for (size_t k = 0; (c = clsi_draft_nth(d, COUNTER, COUNTER, k)); k++)
-        clsi_text_printf(d->f, "# column %s counts the rows: left out\n", c->name);
-    for (size_t k = 0; (c = clsi_draft_nth(d, CONSTANT, CONSTANT, k)); k++)
-        clsi_text_printf(d->f, "# column %s is %.6g all the time: left out\n", c->name,
-                         c->facts.mean);
+    clsi_draft_write_inputs(d);
 }
 
 /* What a first value of a column of temperatures is in kelvin; degC is the guess without a unit where
  * the numbers are no kelvins. */
-static const char *kelvin(const clsi_draft_column *c, double *value) {
+const char *clsi_draft_kelvin(const clsi_draft_column *c, double *value) {
     double factor = 1, divisor = 1, offset = 0;
     cls_error ignored;
     const char *unit = c->unit ? c->unit : c->facts.min < 150 ? "degC" : "K";
@@ -105,7 +114,7 @@ static void write_velocity(const clsi_draft *d, const char *of, const clsi_draft
     write_data(d, c->variable, c);
 }
 
-static void write_columns(const clsi_draft *d) {
+void clsi_draft_write_columns(const clsi_draft *d) {
     const clsi_draft_column *c;
     double value = 0;
     for (size_t i = 0; i < d->n; i++) {
@@ -127,11 +136,11 @@ static void write_columns(const clsi_draft *d) {
         c = &d->c[i];
         if (c->role == TEMPERATURE || c->role == AMBIENT)
             clsi_text_printf(d->f, "data %s = \"%s [%s]\"%s\n", c->variable, c->name,
-                             kelvin(c, &value),
+                             clsi_draft_kelvin(c, &value),
                              c->unit && !c->said_by_name ? "" : "   # the unit is a guess");
         else if ((c->role == COORDINATE || c->role == ANGLE || c->role == INPUT ||
-                  c->role == HEAT || c->role == AMOUNT) &&
-                 strcmp(c->name, c->variable))
+                  c->role == HEAT || c->role == AMOUNT || c->role == RATE || c->role == OUTPUT) &&
+                 (c->in || strcmp(c->name, c->variable)))
             write_data(d, c->variable, c);
     }
 }
@@ -214,6 +223,32 @@ static int has_bodies(const clsi_draft *d) {
     return n > 1;
 }
 
+/* Many bodies: a potential of all of them, with everything between any two, is more than rows tell. Springs to what does
+ * not move and to the next are what strings, frames and lattices have. */
+static int is_chain(const clsi_draft *d) {
+    return clsi_draft_coordinates(d) > 3 && has_bodies(d);
+}
+
+static void write_chain(const clsi_draft *d) {
+    size_t n = clsi_draft_coordinates(d);
+    clsi_text_append(d->f, "# Springs to what stands still (f) and between neighbours (k), in the "
+                           "order of the columns; one that\n# hardens: + q*(a - b)^4/4. Dampers to "
+                           "what stands still (c).\n");
+    for (size_t k = 1; k <= n; k++) {
+        clsi_text_printf(d->f, "parameter   f_%zu = unknown in (0, inf), ", k);
+        if (k < n) clsi_text_printf(d->f, "k_%zu = unknown in (0, inf), ", k);
+        clsi_text_printf(d->f, "c_%zu = unknown near 0.1 in (0, inf)\n", k);
+    }
+    for (size_t k = 0; k < n; k++) {
+        const char *a = clsi_draft_coordinate(d, k)->variable;
+        clsi_text_printf(d->f, "%sf_%zu*%s^2/2", k ? " + " : "let V = ", k + 1, a);
+        if (k + 1 < n)
+            clsi_text_printf(d->f, " + k_%zu*(%s - %s)^2/2", k + 1, a,
+                             clsi_draft_coordinate(d, k + 1)->variable);
+    }
+    clsi_text_append(d->f, "\n");
+}
+
 static void write_parameters(const clsi_draft *d) {
     size_t n = clsi_draft_coordinates(d), m = clsi_draft_count(d, TEMPERATURE, TEMPERATURE);
     const clsi_draft_column *c, *outside = clsi_draft_nth(d, AMBIENT, AMBIENT, 0);
@@ -221,8 +256,11 @@ static void write_parameters(const clsi_draft *d) {
     for (size_t k = 0; k < n; k++)
         clsi_text_printf(
             d->f, "parameter   m_%s = %s%s\n", clsi_draft_coordinate(d, k)->variable,
-            k && has_bodies(d) ? "unknown near 1 in (0, inf)" : "1",
-            k ? "" : "   # motions alone tell forces in units of a mass: give it if you know it");
+            k && has_bodies(d) && !is_chain(d) ? "unknown near 1 in (0, inf)" : "1",
+            k ? ""
+            : is_chain(d)
+                ? "   # all alike; one that differs: unknown near 1 in (0, inf)"
+                : "   # motions alone tell forces in units of a mass: give it if you know it");
     if (is_double_pendulum(d))
         clsi_text_append(d->f, "parameter   j = unknown near 0.1 in (-1, 1)   # how much one "
                                "carries the other: 0 where they hang side by side\n");
@@ -240,7 +278,7 @@ static void write_parameters(const clsi_draft *d) {
         clsi_text_printf(
             d->f, "parameter   g_%s = unknown near %.1g in (0, inf)   # what leaks to the room\n",
             heated(d, k), leak(d));
-    if (m) (void)kelvin(clsi_draft_nth(d, TEMPERATURE, TEMPERATURE, 0), &room);
+    if (m) (void)clsi_draft_kelvin(clsi_draft_nth(d, TEMPERATURE, TEMPERATURE, 0), &room);
     if (m && !outside)
         clsi_text_printf(d->f, "parameter   T_room = unknown near %.6g in (1, 1e4)\n", room);
     for (size_t k = 0; (c = clsi_draft_nth(d, INPUT, HEAT, k)); k++) write_factor(d, c);
@@ -300,9 +338,11 @@ static void write_carrying(const clsi_draft *d) {
 static void write_energy(const clsi_draft *d) {
     size_t n = clsi_draft_coordinates(d), m = clsi_draft_count(d, TEMPERATURE, TEMPERATURE),
            seen = 0;
-    int two = turn_two(d), hangs = two || is_pendulum(d);
+    int two = turn_two(d), hangs = two || is_pendulum(d) || is_chain(d);
     if (two)
         write_two_angles(d);
+    else if (is_chain(d))
+        write_chain(d);
     else if (hangs)
         write_pendulum(d);
     for (size_t k = 0; k < n && !hangs; k++) {
@@ -339,14 +379,19 @@ static void write_between(const clsi_draft *d, size_t k, const char *warm) {
 static void write_flows(const clsi_draft *d) {
     size_t n = clsi_draft_coordinates(d), m = clsi_draft_count(d, TEMPERATURE, TEMPERATURE);
     const clsi_draft_column *c;
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; k < n && is_chain(d); k++)
+        clsi_text_printf(d->f, "friction on %s: %s <- -c_%zu*v.%s\n", heated(d, 0),
+                         clsi_draft_coordinate(d, k)->variable, k + 1,
+                         clsi_draft_coordinate(d, k)->variable);
+    for (size_t k = 0; k < n && !is_chain(d); k++)
         clsi_text_printf(d->f, "friction F_%s on %s: %s <- unknown dry + viscous + quadratic\n",
                          clsi_draft_coordinate(d, k)->variable,
                          heated(d, k < m ? k
                                    : m   ? m - 1
                                          : 0),
                          clsi_draft_coordinate(d, k)->variable);
-    for (size_t k = 0; k + 1 < n && has_bodies(d); k++) write_between(d, k, heated(d, 0));
+    for (size_t k = 0; k + 1 < n && has_bodies(d) && !is_chain(d); k++)
+        write_between(d, k, heated(d, 0));
     for (size_t k = 0; (c = clsi_draft_nth(d, INPUT, HEAT, k)); k++) {
         if (c->role == HEAT && c == watts(d) && m == 1)
             clsi_text_printf(d->f, "heat source P_%s on %s: %s   # all of it is heat\n",
@@ -373,18 +418,21 @@ static void write_flows(const clsi_draft *d) {
     clsi_text_printf(d->f, "\n");
 }
 
-/* In the unit that the draft has it in. */
-static double first_of(const clsi_draft_column *c) {
+double clsi_draft_first(const clsi_draft_column *c, const char *unit) {
     double factor, divisor, offset;
     cls_error ignored;
-    if (c->hidden) return 0;
-    if (c->role != ANGLE || !c->unit ||
-        cls_unit_convert(c->unit, "rad", &factor, &divisor, &offset, &ignored) != CLS_OK)
+    if (!c->unit || cls_unit_convert(c->unit, unit, &factor, &divisor, &offset, &ignored) != CLS_OK)
         return c->first;
     return c->first * factor / divisor + offset;
 }
 
-static void write_step(const clsi_draft *d) {
+/* In the unit that the draft has it in. */
+static double first_of(const clsi_draft_column *c) {
+    if (c->hidden) return 0;
+    return c->role == ANGLE ? clsi_draft_first(c, "rad") : c->first;
+}
+
+void clsi_draft_write_step(const clsi_draft *d) {
     if (d->spacing > 0 && d->span > 0)
         clsi_text_printf(d->f, "step  %.6g\nuntil %.6g\n", d->spacing, d->span);
 }
@@ -399,19 +447,19 @@ static void write_start(const clsi_draft *d) {
                          c->variable);
     }
     for (size_t k = 0; k < m; k++) {
-        (void)kelvin(clsi_draft_nth(d, TEMPERATURE, TEMPERATURE, k), &value);
+        (void)clsi_draft_kelvin(clsi_draft_nth(d, TEMPERATURE, TEMPERATURE, k), &value);
         clsi_text_printf(d->f, "%s%s = %.9g", n || k ? ", " : "", heated(d, k), value);
     }
     if (!m) clsi_text_printf(d->f, ", T_body = 300");
     clsi_text_printf(d->f, "\n");
-    write_step(d);
+    clsi_draft_write_step(d);
 }
 
 /* One temperature that loses heat is the least there is; real things mostly have a heavier part behind. */
 static void write_behind(const clsi_draft *d) {
     if (clsi_draft_coordinates(d) || !clsi_draft_count(d, TEMPERATURE, TEMPERATURE)) return;
     double value = 300;
-    (void)kelvin(clsi_draft_nth(d, TEMPERATURE, TEMPERATURE, 0), &value);
+    (void)clsi_draft_kelvin(clsi_draft_nth(d, TEMPERATURE, TEMPERATURE, 0), &value);
     clsi_text_printf(
         d->f,
         "\n# If the fit stays poor: a body behind it that nobody measured (a wall, a housing). "
@@ -424,48 +472,17 @@ static void write_behind(const clsi_draft *d) {
         10 * capacity(d), leak(d), leak(d), heated(d, 0), value);
 }
 
-static void write_chemistry(const clsi_draft *d) {
-    const clsi_draft_column *c;
-    clsi_text_append(d->f, "# Rates as functions of everything that is there: no law is promised. "
-                           "Who knows the reactions "
-                           "writes\n# `mole`, an energy and `reaction A + B <-> C on T: k` "
-                           "instead, and atoms and both "
-                           "laws are kept\n# (docs/guide/17-matter.md).\n");
-    for (size_t k = 0; (c = clsi_draft_nth(d, TEMPERATURE, AMOUNT, k)); k++) {
-        clsi_text_printf(d->f, "part rate_%s of ", c->variable);
-        for (size_t j = 0; clsi_draft_nth(d, TEMPERATURE, AMOUNT, j); j++)
-            clsi_text_printf(d->f, "%s%s", j ? ", " : "",
-                             clsi_draft_nth(d, TEMPERATURE, AMOUNT, j)->variable);
-        for (size_t j = 0; clsi_draft_nth(d, INPUT, HEAT, j); j++)
-            clsi_text_printf(d->f, ", %s", clsi_draft_nth(d, INPUT, HEAT, j)->variable);
-        clsi_text_append(d->f, " = unknown");
-        write_range(d, c);
-    }
-    for (size_t k = 0; (c = clsi_draft_nth(d, INPUT, HEAT, k)); k++)
-        clsi_text_printf(d->f, "input %s\n", c->variable);
-    for (size_t k = 0; (c = clsi_draft_nth(d, TEMPERATURE, AMOUNT, k)); k++)
-        clsi_text_printf(d->f, "ode %s' = rate_%s\n", c->variable, c->variable);
-    write_columns(d);
-    for (size_t k = 0; (c = clsi_draft_nth(d, TEMPERATURE, AMOUNT, k)); k++) {
-        double value = c->first;
-        if (c->role == TEMPERATURE) (void)kelvin(c, &value);
-        clsi_text_printf(d->f, "%s%s = %.9g", k ? ", " : "start ", c->variable, value);
-    }
-    clsi_text_append(d->f, "\n");
-    write_step(d);
-}
-
 void clsi_draft_write(const clsi_draft *d, const char *name) {
     write_head(d, name);
-    if (clsi_draft_is_chemistry(d)) {
-        write_chemistry(d);
+    if (d->kind) {
+        d->kind->write(d);
         return;
     }
     write_variables(d);
     write_parameters(d);
     write_energy(d);
     write_flows(d);
-    write_columns(d);
+    clsi_draft_write_columns(d);
     write_start(d);
     write_behind(d);
 }

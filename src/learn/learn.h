@@ -220,6 +220,8 @@ void clsi_unknowns_share(clsi_unknowns *us);
 /* The learned parts, each once, borrowed: (us->n) at most, to be freed. */
 clsi_learned *clsi_unknowns_learned(const clsi_unknowns *us, size_t *n);
 /* One more input, a formula in the language. */
+/* CLS_USAGE with what to write instead. */
+cls_status clsi_too_many_inputs(const clsi_learned *l, cls_error *error);
 cls_status clsi_add_input(clsi_learned *l, cls_error *error, const char *format, ...)
     CLS_PRINTF(3, 4);
 /* d node / d symbol with the chain rule through the unknown parts. */

@@ -24,9 +24,7 @@ cls_node clsi_position_variable(const cls_system *s, size_t k) {
 cls_status clsi_position_inputs(const cls_system *s, clsi_learned *l, int raw, cls_error *error) {
     for (size_t k = 0; k < (raw ? 2 : 1) * s->n; k++) {
         const char *name = cls_node_name(s->g, clsi_position_variable(s, k));
-        if (l->d == CLSI_FIELD_MAX_INPUTS)
-            return clsi_fail(error, CLS_USAGE, "'%s' would have more than %d inputs", l->part,
-                             (int)CLSI_FIELD_MAX_INPUTS);
+        if (l->d == CLSI_FIELD_MAX_INPUTS) return clsi_too_many_inputs(l, error);
         if (!(l->input[l->d] = clsi_strdup(name))) return clsi_no_memory(error);
         l->d++;
     }

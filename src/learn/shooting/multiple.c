@@ -116,6 +116,14 @@ static void add_neighbours(const clsi_multiple *m, known_start *k) {
     free(more);
 }
 
+/* Integrals of inputs, from where the file begins. */
+static void add_integrals(const clsi_multiple *m, size_t i, known_start *k) {
+    const clsi_integrals *f = m->integrals;
+    for (size_t j = 0; f && j < f->n; j++)
+        add_known(k, cls_node_name(m->system->g, m->system->form->z[f->state[j]]),
+                  m->first[f->state[j]] + f->sum[i * f->n + j]);
+}
+
 static cls_status start_with(const cls_system *s, const known_start *k, double *z,
                              cls_error *error) {
     const char **names = clsi_calloc(k->n + 1, sizeof *names);
@@ -201,6 +209,7 @@ static cls_status plain_start(const clsi_multiple *m, const double *theta, size_
     add_slopes(m, g, i, &k);
     add_temperatures(m, i, &k);
     add_neighbours(m, &k);
+    add_integrals(m, i, &k);
     double *state = clsi_calloc(cls_system_state_count(m->system) + 1, sizeof *state);
     cls_status status = state ? complete_start(m->system, &k, state, error) : clsi_no_memory(error);
     if (status == CLS_OK && theta && m->n_told)
@@ -303,7 +312,6 @@ static void set_priors(clsi_multiple *m, const double *z) {
     double temperature = 0;
     for (size_t c = 0; c < s->m; c++)
         temperature = fmax(temperature, spread_of(m->data, s->temperature[c].name));
-    for (size_t e = 0; e < m->nz; e++) m->hidden[e] = (unsigned char)is_seen(m, e);
     m->n_told = clsi_told_find(m->observer, m->data, m->hidden, m->told);
     for (size_t e = 0; e < m->nz; e++) {
         const char *name = cls_node_name(s->g, s->form->z[e]);
@@ -324,6 +332,8 @@ static void set_priors(clsi_multiple *m, const double *z) {
                       : matter                     ? size
                                                    : 10 * size;
     }
+    for (size_t k = 0; m->integrals && k < m->integrals->n; k++)
+        m->prior[m->integrals->state[k]] = clsi_integrals_prior(m->integrals, m->data->n, k);
 }
 
 /* ---- windows ---- */
@@ -572,6 +582,21 @@ static cls_status find_implied(clsi_multiple *m, cls_error *error) {
     return CLS_OK;
 }
 
+/* Parameters of about one inside of their bounds: where something depends on all of them. */
+static cls_status find_integrals(clsi_multiple *m, cls_error *error) {
+    double *theta = clsi_calloc(m->n_theta + 1, sizeof *theta);
+    if (!theta) return clsi_no_memory(error);
+    for (size_t p = 0; p < m->n_theta; p++) {
+        double least = fmax(m->low[p], -1e300), most = fmin(m->high[p], 1e300);
+        theta[p] = least < 1 && most > 1 ? 1 : least / 2 + most / 2;
+    }
+    cls_status status = clsi_integrals_find(m, m->first, theta, &m->integrals, error);
+    for (size_t k = 0; status == CLS_OK && m->integrals && k < m->integrals->n; k++)
+        m->hidden[m->integrals->state[k]] = 1;
+    free(theta);
+    return status;
+}
+
 static int is_said(void *context, const char *name) {
     const clsi_multiple *m = context;
     const cls_system *s = m->system;
@@ -622,9 +647,10 @@ cls_status clsi_multiple_create(const clsi_recording *data, const cls_system *sy
                          .ny = data->ny,
                          .low = low,
                          .high = high};
-    m->prior = clsi_calloc(3 * m->nz + 1, sizeof *m->prior);
+    m->prior = clsi_calloc(4 * m->nz + 1, sizeof *m->prior);
     m->x_low = m->prior ? m->prior + m->nz : NULL;
     m->x_high = m->prior ? m->x_low + m->nz : NULL;
+    m->first = m->prior ? m->x_high + m->nz : NULL;
     for (size_t e = 0; e < m->nz && m->prior; e++) {
         m->x_low[e] = clsi_state_variable(system, e)->low;
         m->x_high[e] = clsi_state_variable(system, e)->high;
@@ -635,15 +661,16 @@ cls_status clsi_multiple_create(const clsi_recording *data, const cls_system *sy
     m->told = m->hidden ? m->hidden + m->nz : NULL;
     m->y_scratch = clsi_calloc(2 * data->n * m->ny, sizeof *m->y_scratch);
     m->seen = m->y_scratch ? m->y_scratch + data->n * m->ny : NULL;
-    double *z = clsi_calloc(m->nz + 1, sizeof *z);
-    cls_status status = m->prior && m->sigma && m->cut && m->hidden && m->y_scratch && z
+    cls_status status = m->prior && m->sigma && m->cut && m->hidden && m->y_scratch
                             ? make_tracks(m, error)
                             : clsi_no_memory(error);
-    if (status == CLS_OK) status = plain_start(m, NULL, 0, data->segment[0].first, z, error);
-    if (status == CLS_OK) set_priors(m, z);
+    if (status == CLS_OK) status = plain_start(m, NULL, 0, data->segment[0].first, m->first, error);
+    for (size_t e = 0; status == CLS_OK && e < m->nz; e++)
+        m->hidden[e] = (unsigned char)is_seen(m, e); /* for now: what is said */
+    if (status == CLS_OK) status = find_integrals(m, error);
+    if (status == CLS_OK) set_priors(m, m->first);
     if (status == CLS_OK) status = find_neighbours(m, error);
     if (status == CLS_OK) status = find_implied(m, error);
-    free(z);
     if (status != CLS_OK) clsi_multiple_free(out);
     return status;
 }
@@ -654,6 +681,7 @@ void clsi_multiple_free(clsi_multiple **multiple) {
     for (size_t i = 0; i < m->n_tracks; i++) clsi_track_free(&m->track[i]);
     clsi_observer_free(&m->observer);
     clsi_hidden_free(&m->implied);
+    clsi_integrals_free(&m->integrals);
     clsi_neighbours_free(&m->beside);
     free(m->hidden);
     free(m->track);

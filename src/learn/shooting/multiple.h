@@ -22,6 +22,12 @@ typedef struct clsi_piece {
     size_t segment;
 } clsi_piece;
 
+/* Hidden states that are integrals of inputs, from the first row of their trajectory on (integrals.c). */
+typedef struct clsi_integrals {
+    size_t n, *state; /* (n) components of z */
+    double *sum;      /* (rows, n) */
+} clsi_integrals;
+
 typedef struct clsi_multiple {
     const clsi_recording *data;
     const cls_system *system; /* with numbers: for starts */
@@ -35,14 +41,16 @@ typedef struct clsi_multiple {
     double *x_guess;        /* (n_pieces, nz) centers of their priors */
     double *prior;          /* (nz) standard deviations */
     double *x_low, *x_high; /* (nz) domains of the states, open */
+    double *first;          /* (nz) the start of the first row */
     unsigned char *hidden;  /* (nz) 1: no column says it, not even by its slope */
     unsigned char *told;    /* (nz) 1: an output tells it (told.c) */
     size_t n_told;
     clsi_neighbours *beside; /* arrays of which some elements are measured; NULL: there are none */
-    clsi_hidden *implied;    /* what the equations say about these; NULL: there are none */
-    double *sigma;           /* (ny) */
-    const double *counts;    /* (rows) how often a row counts; NULL: once */
-    unsigned char *cut;      /* (rows) 1: explained by no model, left out */
+    clsi_integrals *integrals; /* of inputs; NULL: there are none */
+    clsi_hidden *implied;      /* what the equations say about these; NULL: there are none */
+    double *sigma;             /* (ny) */
+    const double *counts;      /* (rows) how often a row counts; NULL: once */
+    unsigned char *cut;        /* (rows) 1: explained by no model, left out */
     const double *low, *high;
     int (*stop)(void *context);
     void *stop_owner;
@@ -90,6 +98,15 @@ size_t clsi_told_find(const clsi_observer *o, const clsi_recording *d, unsigned 
  * into dot (nz). Zero: they put it nowhere. */
 int clsi_told_at(const clsi_multiple *m, const double *theta, size_t segment, size_t i, double *z,
                  double *dot);
+
+/* ---- integrals.c ---- */
+
+/* Finds them among the states that m->hidden does not mark as said yet, at a start z0 (nz) and parameters theta. */
+cls_status clsi_integrals_find(const clsi_multiple *m, const double *z0, const double *theta,
+                               clsi_integrals **out, cls_error *error);
+void clsi_integrals_free(clsi_integrals **integrals);
+/* How closely the k-th keeps to its sum over so many rows. */
+double clsi_integrals_prior(const clsi_integrals *f, size_t rows, size_t k);
 
 /* ---- recipe.c ---- */
 

@@ -11,12 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+cls_status clsi_too_many_inputs(const clsi_learned *l, cls_error *error) {
+    return clsi_fail(
+        error, CLS_USAGE,
+        "'%s' would be a function of more than %d variables; say which ones count, as "
+        "in `part U of x, y = unknown` or `coefficient d of v.x = unknown`, or write a "
+        "formula with unknown parameters",
+        l->part, (int)CLSI_FIELD_MAX_INPUTS);
+}
+
 cls_status clsi_add_input(clsi_learned *l, cls_error *error, const char *format, ...) {
     char text[256];
     va_list args;
-    if (l->d == CLSI_FIELD_MAX_INPUTS)
-        return clsi_fail(error, CLS_USAGE, "'%s' would have more than %d inputs", l->part,
-                         (int)CLSI_FIELD_MAX_INPUTS);
+    if (l->d == CLSI_FIELD_MAX_INPUTS) return clsi_too_many_inputs(l, error);
     va_start(args, format);
     int n = clsi_vsnprintf(text, sizeof text, format, args);
     va_end(args);
@@ -36,9 +43,7 @@ static cls_status declared_inputs(clsi_unknown *u, int raw, cls_error *error) {
     for (const char *at = u->of; *at;) {
         clsi_learned *l = &u->learned;
         size_t length = strcspn(at, ";");
-        if (l->d == CLSI_FIELD_MAX_INPUTS)
-            return clsi_fail(error, CLS_USAGE, "'%s' would have more than %d inputs", l->part,
-                             (int)CLSI_FIELD_MAX_INPUTS);
+        if (l->d == CLSI_FIELD_MAX_INPUTS) return clsi_too_many_inputs(l, error);
         if (!(l->input[l->d] = clsi_strndup(at, length))) return clsi_no_memory(error);
         l->d++;
         at += length + strspn(at + length, "; ");
