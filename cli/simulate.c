@@ -32,7 +32,7 @@ static cls_status read_steps(cli_job *job, cls_error *error) {
         return cli_fail(error, CLS_USAGE, "%.3g steps of %g to time %g are too many", n, h, until);
     if (fabs(exact - n) > 1e-9 * fmax(1, n) && !job->json)
         cli_notice(
-            "time %g is not a whole number of steps of %g: %.0f steps, the last time is %.17g",
+            "time %.10g is not a whole number of steps of %g: %.0f steps, the last time is %.17g",
             until, h, n, start + n * h);
     job->steps = (uint64_t)n;
     return CLS_OK;

@@ -105,20 +105,26 @@ cls_status cls_start_from_data(const cls_system *system, const cls_starter *star
     NEED(error, time);
     NEED(error, state);
     cls_table *from = NULL;
-    cls_error why = {0};
+    cls_error why = {0},
+              said = {0}; /* said: what the row alone lacks, no matter where it can be fitted */
     size_t rows = 0;
     unsigned long before = clsi_failures(); /* a start that was not fitted for want of memory */
-    cls_status status = cls_starter_row(starter, t, row, name, time, state, error);
+    cls_status status = cls_starter_row(starter, t, row, name, time, state, &said);
     if (fitted) *fitted = 0;
     if (status == CLS_MEMORY || cls_system_is_noisy(system) || row >= cls_table_rows(t) ||
-        cls_system_state_count(system) > LARGEST)
+        cls_system_state_count(system) > LARGEST) {
+        if (status && error) *error = said;
         return status;
+    }
     cls_status tried = rest(t, row, &from, &why);
     if (tried == CLS_OK && cls_table_rows(from) > 4)
         tried = fit(system, from, name, status == CLS_OK, state, &rows, &why);
     cls_table_free(&from);
     if (tried == CLS_MEMORY || clsi_failures() != before) return clsi_no_memory(error);
-    if (!rows) return status;
+    if (!rows) {
+        if (status && error) *error = said;
+        return status;
+    }
     if (fitted) *fitted = rows;
     int k = clsi_table_time(t);
     if (k >= 0) *time = cls_table_column(t, (size_t)k)[row];
