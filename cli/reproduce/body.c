@@ -217,17 +217,15 @@ static cls_status add_known(cli_findings *f, body *b, cls_error *error) {
     for (size_t i = 0; !status && i < sizeof lines / sizeof *lines; i++) {
         status = roll_out(f, i ? NULL : "known, cayley", b->near.state, b->near.system,
                           lines[i].scheme, b->reference, &e, error);
-        if (!status)
-            status = cli_findings_number(f, row, lines[i].mae, NULL, lines[i].expected, e.mean,
-                                         NULL, error);
-        if (!status)
-            status = cli_findings_number(f, row, lines[i].energy, NULL, lines[i].expected_energy,
-                                         e.energy, NULL, error);
+        if (!status) {
+            cli_add_number(f, row, lines[i].mae, NULL, lines[i].expected, e.mean, NULL);
+            cli_add_number(f, row, lines[i].energy, NULL, lines[i].expected_energy, e.energy, NULL);
+        }
     }
     b->known = e.mean;
     if (!status)
-        status = cli_findings_number(f, row, "MAE of T, discrete-gradient", NULL, "<=1e-10",
-                                     e.observable[3], NULL, error);
+        cli_add_number(f, row, "MAE of T, discrete-gradient", NULL, "<=1e-10", e.observable[3],
+                       NULL);
     return status;
 }
 
@@ -238,18 +236,16 @@ static cls_status add_far(cli_findings *f, const char *row, const body *b, const
         roll_out(f, NULL, b->far.state, s, "discrete-gradient", b->far_reference, &e, error);
     if (status == CLS_NUMERIC) {
         error->message[0] = '\0'; /* an answer, not a mistake */
-        return cli_findings_number(f, row, "steps from |mu| = 2", NULL, NULL,
-                                   cli_count_steps(s, b->far.state, "discrete-gradient", step),
-                                   "the simulation stops there, outside of the data", error);
+        cli_add_number(f, row, "steps from |mu| = 2", NULL, NULL,
+                       cli_count_steps(s, b->far.state, "discrete-gradient", step),
+                       "the simulation stops there, outside of the data");
+        return CLS_OK;
     }
-    if (!status)
-        status = cli_findings_number(f, row, "MAE from |mu| = 2", NULL, NULL, e.mean, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "energy drift from |mu| = 2", NULL, "<=1e-12",
-                                     e.energy, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "entropy falls from |mu| = 2", NULL, "<=0", e.falls,
-                                     NULL, error);
+    if (!status) {
+        cli_add_number(f, row, "MAE from |mu| = 2", NULL, NULL, e.mean, NULL);
+        cli_add_number(f, row, "energy drift from |mu| = 2", NULL, "<=1e-12", e.energy, NULL);
+        cli_add_number(f, row, "entropy falls from |mu| = 2", NULL, "<=0", e.falls, NULL);
+    }
     return status;
 }
 
@@ -266,28 +262,24 @@ static cls_status add_learned(cli_findings *f, const char *row, const body_case 
     if (!status)
         status =
             roll_out(f, NULL, b->near.state, s, "discrete-gradient-4", b->reference, &fine, error);
-    if (!status) status = cli_findings_number(f, row, "MAE", NULL, NULL, e.mean, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "MAE by that of the known body", NULL,
-                                     judged ? c->goal : NULL, e.mean / b->known, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "MAE, discrete-gradient-4", NULL, NULL, fine.mean,
-                                     "of what was learned alone", error);
+    if (!status) {
+        cli_add_number(f, row, "MAE", NULL, NULL, e.mean, NULL);
+        cli_add_number(f, row, "MAE by that of the known body", NULL, judged ? c->goal : NULL,
+                       e.mean / b->known, NULL);
+        cli_add_number(f, row, "MAE, discrete-gradient-4", NULL, NULL, fine.mean,
+                       "of what was learned alone");
+    }
     for (int i = 0; !status && i < 8; i++)
-        status = cli_findings_number(f, row, columns[i], NULL, NULL,
-                                     i < 4 ? e.observable[i] : e.hidden[i - 4], NULL, error);
-    if (!status)
-        status =
-            cli_findings_number(f, row, "energy drift", NULL, "<=1e-12", e.energy, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "entropy falls", NULL, "<=0", e.falls, NULL, error);
+        cli_add_number(f, row, columns[i], NULL, NULL, i < 4 ? e.observable[i] : e.hidden[i - 4],
+                       NULL);
+    if (!status) {
+        cli_add_number(f, row, "energy drift", NULL, "<=1e-12", e.energy, NULL);
+        cli_add_number(f, row, "entropy falls", NULL, "<=0", e.falls, NULL);
+    }
     if (!status) status = add_far(f, row, b, s, error);
-    if (!status)
-        status =
-            cli_findings_number(f, row, "seconds to learn", NULL, NULL, info->seconds, NULL, error);
+    if (!status) cli_add_number(f, row, "seconds to learn", NULL, NULL, info->seconds, NULL);
     if (!status && info->iterations)
-        status = cli_findings_number(f, row, "iterations", NULL, NULL, (double)info->iterations,
-                                     NULL, error);
+        cli_add_number(f, row, "iterations", NULL, NULL, (double)info->iterations, NULL);
     return status;
 }
 
@@ -325,16 +317,16 @@ static cls_status add_literal(cli_findings *f, const char *row, const char *sche
         roll_out(f, row, b->near.state, cls_model_system(model), scheme, b->reference, &e, error);
     if (status == CLS_NUMERIC) {
         error->message[0] = '\0'; /* an answer, not a mistake */
-        return cli_findings_number(
-            f, row, "steps", NULL, NULL,
-            cli_count_steps(cls_model_system(model), b->near.state, scheme, step),
-            "the simulation stops there", error);
+        cli_add_number(f, row, "steps", NULL, NULL,
+                       cli_count_steps(cls_model_system(model), b->near.state, scheme, step),
+                       "the simulation stops there");
+        return CLS_OK;
     }
-    if (!status) status = cli_findings_number(f, row, "MAE", NULL, NULL, e.mean, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "energy drift", NULL, NULL, e.energy, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "entropy falls", NULL, NULL, e.falls, NULL, error);
+    if (!status) {
+        cli_add_number(f, row, "MAE", NULL, NULL, e.mean, NULL);
+        cli_add_number(f, row, "energy drift", NULL, NULL, e.energy, NULL);
+        cli_add_number(f, row, "entropy falls", NULL, NULL, e.falls, NULL);
+    }
     return status;
 }
 
@@ -359,9 +351,8 @@ static cls_status run_literal(cli_findings *f, const body_case *c, const body *b
     if (!status) status = cli_learn_literally(f, s, b->data, file, &how, &model, &info, error);
     if (!status) status = add_literal(f, "the paper's method", "cayley", b, model, error);
     if (!status)
-        status = cli_findings_number(f, "the paper's method", "steps of Adam", NULL, NULL,
-                                     (double)info.iterations,
-                                     "of 1,000 pairs; the paper has 10,000 epochs", error);
+        cli_add_number(f, "the paper's method", "steps of Adam", NULL, NULL,
+                       (double)info.iterations, "of 1,000 pairs; the paper has 10,000 epochs");
     if (!status)
         status = add_literal(f, "the paper's networks, our scheme", "discrete-gradient", b, model,
                              error);
@@ -435,12 +426,11 @@ static cls_status run_case(cli_findings *f, cls_error *error) {
     cls_table *drawn = NULL;
     cls_status status = prepare(f, &b, error);
     for (int i = 0; !status && i < 4; i++) {
-        cli_cell cell = {.row = "the start",
-                         .column = observables[i],
+        cli_cell cell = {.column = observables[i],
                          .paper = printed[i],
                          .expected = exact[i],
                          .ours = cli_series(b.reference, observables[i])[0]};
-        status = cli_findings_add(f, &cell, error);
+        cli_add_cell(f, cell, "the start");
     }
     if (!status && f->folder) /* the first curve is the truth */
         status = cli_short_run(&b.near, "bdf", CLS_FIRST_MOMENTUM, step, n_steps, &drawn, error);

@@ -160,22 +160,15 @@ static cls_status run_way(cli_findings *f, size_t k, size_t way, cls_error *erro
     cls_system_free(&truth);
     cls_system_free(&unknown);
     const char *goal = ways[way].judged ? problems[k].goal : NULL;
-    if (!status)
-        status = cli_findings_number(f, row, "MSE of q^2 + p^2", problems[k].paper, goal, mean,
-                                     NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "  worst seed", NULL, NULL, worst, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "MSE of the energy", NULL, NULL, energy, NULL, error);
-    if (!status)
-        status =
-            cli_findings_number(f, row, "motions that fail", NULL, ways[way].judged ? "<=0" : NULL,
-                                (double)failures, NULL, error);
-    if (!status)
-        status =
-            cli_findings_number(f, row, "fewest terms", NULL, NULL, (double)fewest, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "most terms", NULL, NULL, (double)most, NULL, error);
+    if (!status) {
+        cli_add_number(f, row, "MSE of q^2 + p^2", problems[k].paper, goal, mean, NULL);
+        cli_add_number(f, row, "  worst seed", NULL, NULL, worst, NULL);
+        cli_add_number(f, row, "MSE of the energy", NULL, NULL, energy, NULL);
+        cli_add_number(f, row, "motions that fail", NULL, ways[way].judged ? "<=0" : NULL,
+                       (double)failures, NULL);
+        cli_add_number(f, row, "fewest terms", NULL, NULL, (double)fewest, NULL);
+        cli_add_number(f, row, "most terms", NULL, NULL, (double)most, NULL);
+    }
     return status;
 }
 

@@ -203,11 +203,10 @@ static cls_status learn_field(cli_findings *f, const field *k, size_t way, const
     if (!status) status = judge_rates(m, learned, truth, s, &found[0], error);
     if (!status) status = judge_runs(k, m, learned, truth, s, &found[1], &found[2], error);
     for (size_t c = 0; c < 3 && !status; c++)
-        status = cli_findings_number(f, ways[way].label, columns[c], k->paper[c], k->goal[c],
-                                     found[c], c == 2 ? "they call it mass" : NULL, error);
+        cli_add_number(f, ways[way].label, columns[c], k->paper[c], k->goal[c], found[c],
+                       c == 2 ? "they call it mass" : NULL);
     if (!status)
-        status = cli_findings_number(f, ways[way].label, "parameters", NULL, NULL,
-                                     (double)info.parameters, NULL, error);
+        cli_add_number(f, ways[way].label, "parameters", NULL, NULL, (double)info.parameters, NULL);
     cls_learn_report_free(&info.report);
     cls_model_free(&model);
     cls_table_free(&data);

@@ -232,22 +232,18 @@ cls_status ephs_add(ephs_study *s, const ephs_way *way, cls_error *error) {
     cls_status status = ephs_learn(&s->truth, way, &s->model[i], error);
     const cls_system *model = status ? NULL : cls_model_system(s->model[i].model);
     if (!status) status = ephs_follow(&s->truth, model, &s->table[i], error);
-    if (!status)
-        status =
-            cli_findings_number(f, way->row, "squared error, t < 20", way->paper, way->want,
-                                ephs_most(s->table[i], "squared error", 19.95), way->note, error);
-    if (!status)
-        status = cli_findings_number(f, way->row, "squared error, t < 100", way->paper_100,
-                                     way->want_100, ephs_most(s->table[i], "squared error", 100.05),
-                                     NULL, error);
+    if (!status) {
+        cli_add_number(f, way->row, "squared error, t < 20", way->paper, way->want,
+                       ephs_most(s->table[i], "squared error", 19.95), way->note);
+        cli_add_number(f, way->row, "squared error, t < 100", way->paper_100, way->want_100,
+                       ephs_most(s->table[i], "squared error", 100.05), NULL);
+    }
     if (!status) status = monitor(&s->truth, model, way->scheme, steps, &found, error);
     if (!status)
-        status = cli_findings_number(f, way->row,
-                                     f->quick ? "|dE|, 10,000 steps" : "|dE|, 100,000 steps", NULL,
-                                     way->energy, found.energy, NULL, error);
+        cli_add_number(f, way->row, f->quick ? "|dE|, 10,000 steps" : "|dE|, 100,000 steps", NULL,
+                       way->energy, found.energy, NULL);
     if (!status && cls_system_entropy_count(s->truth.motion.system))
-        status = cli_findings_number(f, way->row, "entropy falls", NULL, way->falls, found.falls,
-                                     NULL, error);
+        cli_add_number(f, way->row, "entropy falls", NULL, way->falls, found.falls, NULL);
     return status;
 }
 

@@ -114,15 +114,13 @@ double cli_count_steps(const cls_system *s, const double *start, const char *sch
 
 /* ---- cells ---- */
 
-cls_status cli_findings_number(cli_findings *f, const char *row, const char *column,
-                               const char *paper, const char *expected, double ours,
-                               const char *note, cls_error *error) {
+void cli_add_number(cli_findings *f, const char *row, const char *column, const char *paper,
+                    const char *expected, double ours, const char *note) {
     cli_cell cell = {.column = column,
                      .paper = paper,
                      .expected = expected,
                      .ours = ours,
                      .beaten = paper != NULL,
                      .note = note};
-    snprintf(cell.row, sizeof cell.row, "%s", row);
-    return cli_findings_add(f, &cell, error);
+    cli_add_cell(f, cell, "%s", row);
 }

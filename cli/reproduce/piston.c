@@ -114,34 +114,26 @@ static cls_status add_known(cli_findings *f, const cli_motion *truth, const cls_
         errors e;
         status = roll_out(f, i ? NULL : "known, vnots", truth, truth->system, lines[i].scheme,
                           reference, &e, error);
-        if (!status)
-            status = cli_findings_number(f, "G, F1, F2 known", lines[i].mae, NULL,
-                                         lines[i].expected, e.mean, NULL, error);
-        if (!status)
-            status = cli_findings_number(f, "G, F1, F2 known", lines[i].energy, NULL,
-                                         lines[i].expected_energy, e.energy, NULL, error);
+        if (!status) {
+            cli_add_number(f, "G, F1, F2 known", lines[i].mae, NULL, lines[i].expected, e.mean,
+                           NULL);
+            cli_add_number(f, "G, F1, F2 known", lines[i].energy, NULL, lines[i].expected_energy,
+                           e.energy, NULL);
+        }
     }
     return status;
 }
 
-static cls_status add_learned(cli_findings *f, const piston_case *c, const errors *e,
-                              const cls_learn_info *info, cls_error *error) {
+static void add_learned(cli_findings *f, const piston_case *c, const errors *e,
+                        const cls_learn_info *info) {
     static const char *const columns[] = {"MAE of x", "MAE of v", "MAE of T1", "MAE of T2"};
     const char *few = f->quick ? "from 1,000 trajectories: not judged" : NULL;
-    cls_status status = cli_findings_number(f, c->row, "MAE", c->rerun, f->quick ? NULL : c->goal,
-                                            e->mean, few, error);
-    for (int i = 0; !status && i < n_observables; i++)
-        status = cli_findings_number(f, c->row, columns[i], NULL, NULL, e->mae[i], NULL, error);
-    if (!status)
-        status =
-            cli_findings_number(f, c->row, "energy drift", NULL, "<=1e-12", e->energy, NULL, error);
-    if (!status)
-        status =
-            cli_findings_number(f, c->row, "entropy falls", NULL, "<=0", e->falls, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, c->row, "seconds to learn", NULL, NULL, info->seconds, NULL,
-                                     error);
-    return status;
+    cli_add_number(f, c->row, "MAE", c->rerun, f->quick ? NULL : c->goal, e->mean, few);
+    for (int i = 0; i < n_observables; i++)
+        cli_add_number(f, c->row, columns[i], NULL, NULL, e->mae[i], NULL);
+    cli_add_number(f, c->row, "energy drift", NULL, "<=1e-12", e->energy, NULL);
+    cli_add_number(f, c->row, "entropy falls", NULL, "<=0", e->falls, NULL);
+    cli_add_number(f, c->row, "seconds to learn", NULL, NULL, info->seconds, NULL);
 }
 
 /* ---- learning ---- */
@@ -167,20 +159,15 @@ static cls_status add_model(cli_findings *f, const char *row, const char *scheme
         roll_out(f, strcmp(scheme, "vnots") ? NULL : row, truth, s, scheme, reference, &e, error);
     if (status == CLS_NUMERIC) {
         error->message[0] = '\0'; /* an answer, not a mistake */
-        status = cli_findings_number(f, row, "steps simulated", NULL, expected ? ">=20000" : NULL,
-                                     cli_count_steps(s, truth->state, scheme, step),
-                                     "the simulation stops there", error);
-    } else {
-        if (!status)
-            status = cli_findings_number(f, row, "MAE", paper, expected, e.mean, note, error);
-        if (!status)
-            status = cli_findings_number(f, row, "energy drift", NULL, NULL, e.energy, NULL, error);
-        if (!status)
-            status = cli_findings_number(f, row, "entropy falls", NULL, NULL, e.falls, NULL, error);
+        cli_add_number(f, row, "steps simulated", NULL, expected ? ">=20000" : NULL,
+                       cli_count_steps(s, truth->state, scheme, step),
+                       "the simulation stops there");
+    } else if (!status) {
+        cli_add_number(f, row, "MAE", paper, expected, e.mean, note);
+        cli_add_number(f, row, "energy drift", NULL, NULL, e.energy, NULL);
+        cli_add_number(f, row, "entropy falls", NULL, NULL, e.falls, NULL);
     }
-    if (!status)
-        status =
-            cli_findings_number(f, row, "seconds to learn", NULL, NULL, info->seconds, NULL, error);
+    if (!status) cli_add_number(f, row, "seconds to learn", NULL, NULL, info->seconds, NULL);
     return status;
 }
 
@@ -263,9 +250,8 @@ static cls_status run_literal(cli_findings *f, const piston_case *c, const cli_m
                            "by Adam alone; the re-run went on by L-BFGS", truth, reference, model,
                            &info, error);
     if (!status)
-        status = cli_findings_number(f, "the paper's method", "steps of Adam", NULL, NULL,
-                                     (double)info.iterations,
-                                     "of 1,000 pairs; the paper has 50,000 epochs", error);
+        cli_add_number(f, "the paper's method", "steps of Adam", NULL, NULL,
+                       (double)info.iterations, "of 1,000 pairs; the paper has 50,000 epochs");
     if (!status)
         status = add_model(f, "the paper's networks, our scheme", "discrete-gradient", NULL, NULL,
                            NULL, truth, reference, model, &info, error);
@@ -303,7 +289,7 @@ static cls_status run_methods(cli_findings *f, const piston_case *c, const cli_m
     if (!status)
         status = roll_out(f, c->row, truth, cls_model_system(model), "discrete-gradient", reference,
                           &e, error);
-    if (!status) status = add_learned(f, c, &e, &info, error);
+    if (!status) add_learned(f, c, &e, &info);
     cls_model_free(&model);
     if (!status && !f->quick) status = run_networks(f, c, truth, reference, data, error);
     return status;
