@@ -3,7 +3,6 @@
  * --set says others. */
 #include "cli.h"
 #include "table.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,7 +1,6 @@
 /* The text of a draft: what the plainest system with such columns looks like, and what in it is a guess. */
 #include "base/locale.h"
 #include "explain/draft.h"
-#include <clausius/graph.h>
 #include <ctype.h>
 #include <math.h>
 #include <string.h>

@@ -17,7 +17,6 @@
 #include "learn/noise/terms.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double ADDED = 2;
 

@@ -10,7 +10,6 @@
 #include "base/base.h"
 #include "learn/noise/shapes.h"
 #include "learn/noise/terms.h"
-#include "learn/unknown/unknown.h"
 #include "solve/kernels.h"
 #include <math.h>
 #include <stdio.h>

@@ -14,7 +14,6 @@
 #include "learn/noise/terms.h"
 #include "base/base.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* What comes out of an evaluated batch (batch.c): Jacobian rows, the gradient of the loss, the
  * scale condition. */
-#include "base/base.h"
 #include "learn/residual/batch.h"
 #include "learn/residual/shards.h"
 #include <math.h>

@@ -2,7 +2,6 @@
  * else what its kind needs and about as many terms as data can tell. */
 #include "base/base.h"
 #include "base/locale.h"
-#include "expr/graph.h"
 #include "learn/unknown/unknown.h"
 #include <ctype.h>
 #include <math.h>
