@@ -369,9 +369,8 @@ typedef struct clsi_residual {
     unsigned char *paired;     /* (unknowns): slopes are discrete gradients; positions only */
     unsigned char *only_force; /* (unknowns): of q, in f and not in p; positions only */
     int all_nodes;             /* some unknown is neither that nor paired */
-    struct clsi_residual_memory *memory;          /* kept from call to call: one caller at a time */
-    struct clsi_position_memory *position_memory; /* the same for positions */
-    int scale_free; /* set: the problem is divided by the scale of energy and forces */
+    struct clsi_blocks *memory; /* of the threads (shards.h): one caller at a time */
+    int scale_free;             /* set: the problem is divided by the scale of energy and forces */
     double scale, *scale_theta, *scale_row; /* the scale at a theta, and its row */
     const struct clsi_anchors *anchors;     /* not NULL: one more row for each, after that */
     double anchor_weight;
@@ -421,8 +420,6 @@ static inline size_t clsi_slopes_of(const clsi_residual *r, size_t q, const clsi
 
 /* ---- position_rows.c: the functions of batch.c for positions ---- */
 
-struct clsi_position_memory *clsi_position_memory_create(void);
-void clsi_position_memory_free(struct clsi_position_memory *m);
 cls_status clsi_position_rows(const clsi_residual *r, const double *theta, size_t first,
                               size_t count, const size_t *list, double *out, double *J);
 cls_status clsi_position_gradient(const clsi_residual *r, const double *theta, size_t count,
@@ -432,8 +429,6 @@ cls_status clsi_position_scale(const clsi_residual *r, const double *theta, size
 
 /* ---- batch.c: evaluated ---- */
 
-struct clsi_residual_memory *clsi_residual_memory_create(void);
-void clsi_residual_memory_free(struct clsi_residual_memory *m);
 /* Rows are numbered window * n_equations + equation. Residuals of `count` rows (list NULL: the rows
  * from `first` on) at theta, and their Jacobian J (count, n_theta) when wanted. theta NULL: all
  * fields zero (an affine residual's constant part). Same bits for any number of threads. */
