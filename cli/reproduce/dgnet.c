@@ -29,13 +29,13 @@ enum { n_problems = sizeof problems / sizeof *problems };
 static const char test_draws[] = "let a~U(-0.8,0.8), let b~U(-0.8,0.8), q = a + 0.2*a/sqrt(a^2), "
                                  "p.q = b + 0.2*b/sqrt(b^2)";
 
-/* What is told of H. */
+/* What is given of H. */
 static const struct {
     const char *label, *unknown;
     int judged;
 } ways[] = {{"", "hamiltonian H = unknown", 1},
             {", not even in p", "hamiltonian H = unknown of q, p.q", 0},
-            {", two constants", NULL, 0}}; /* the form is told: what can be reached */
+            {", two constants", NULL, 0}}; /* the form is given: what can be reached */
 enum { n_ways = sizeof ways / sizeof *ways };
 
 static cls_status make_system(const char *formula, const char *name, cls_system **out,

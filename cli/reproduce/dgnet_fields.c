@@ -22,7 +22,7 @@ typedef struct field {
 
 #define ENERGY "hamiltonian H = sum(i in 1..N: dx*(V(u[i]) + W((u[i+1] - u[i])/dx)))\n"
 
-/* What is told of the energy. The polynomials contain the truth in both. */
+/* What is given of the energy. The polynomials contain the truth in both. */
 static const struct {
     const char *label, *text, *form;
 } ways[] = {
@@ -159,9 +159,8 @@ static cls_status judge_runs(const field *k, const motions *m, size_t first,
                              double *state, cls_error *error) {
     cls_simulate_options o = cls_simulate_defaults();
     cls_simulator *sim = NULL;
-    size_t column = 0;
+    size_t column = (size_t)cli_column(truth, "energy");
     double *row = calloc(m->columns, sizeof *row), n = (double)((m->n - first) * n_steps);
-    while (strcmp(cls_system_column(truth, column), "energy") != 0) column++;
     o.h = k->h;
     o.monitor = 0;
     *energy = *state = 0;

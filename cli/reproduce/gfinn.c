@@ -161,18 +161,14 @@ static cls_status judge(cli_findings *f, size_t k, const cls_system *s, const cl
 
 static cls_status run_way(cli_findings *f, size_t k, const cls_system *s, const cls_table *data,
                           const motions *test, cls_error *error) {
-    cls_system *open = NULL;
     cls_model *model = NULL;
     cls_learn_info info = {0};
-    cls_status status = cls_system_parse(ways[k].text, "gas containers", NULL, &open, error);
-    if (!status)
-        status =
-            cli_learning(f, open, data, "made here", cls_learn_defaults(), &model, &info, error);
+    cls_status status =
+        cli_learn_text(f, ways[k].text, "gas containers", data, "made here", &model, &info, error);
     if (!status) status = judge(f, k, s, cls_model_system(model), test, error);
     if (!status) cli_add_number(f, ways[k].row, "seconds to learn", NULL, NULL, info.seconds, NULL);
     cls_learn_report_free(&info.report);
     cls_model_free(&model);
-    cls_system_free(&open);
     return status;
 }
 
@@ -195,15 +191,13 @@ static cls_status run_hidden(cli_findings *f, const cls_system *s, const motions
                      {"c2", "c2, off by", "true: 3/2", 1.5},
                      {"alpha", "alpha, off by", "true: 10", 10}};
     const char *row = "constants, from (q, p)";
-    cls_system *open = NULL;
     cls_table *data = NULL;
     cls_model *model = NULL;
     cls_learn_info info = {0};
     cls_status status = as_table(s, learn, hidden_motions, 2, &data, error);
-    if (!status) status = cls_system_parse(ideal, "ideal gas containers", NULL, &open, error);
     if (!status)
-        status =
-            cli_learning(f, open, data, "made here", cls_learn_defaults(), &model, &info, error);
+        status = cli_learn_text(f, ideal, "ideal gas containers", data, "made here", &model, &info,
+                                error);
     const cls_learn_report *r = status ? NULL : info.report;
     for (size_t k = 0; !status && k < sizeof constants / sizeof *constants; k++) {
         double value = INFINITY;
@@ -217,11 +211,10 @@ static cls_status run_hidden(cli_findings *f, const cls_system *s, const motions
     cls_learn_report_free(&info.report);
     cls_table_free(&data);
     cls_model_free(&model);
-    cls_system_free(&open);
     return status;
 }
 
-/* What their method of order 3 makes of the true system: nobody who learns the flow comes nearer to
+/* What their method of order 3 makes of the true system: a model of the flow cannot come nearer to
  * the data by it. */
 static cls_status floor_of(cli_findings *f, const cls_system *s, const motions *test,
                            cls_error *error) {

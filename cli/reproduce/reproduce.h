@@ -115,6 +115,17 @@ cls_status cli_observe(const cls_system *s, size_t n, const double *starts, size
 cls_status cli_learning(const cli_findings *f, const cls_system *s, const cls_table *data,
                         const char *name, cls_learn_options options, cls_model **model,
                         cls_learn_info *info, cls_error *error);
+/* The same of a system's text, by the defaults. */
+cls_status cli_learn_text(const cli_findings *f, const char *text, const char *system,
+                          const cls_table *data, const char *name, cls_model **model,
+                          cls_learn_info *info, cls_error *error);
+/* A system with other lines in the place of those that begin so, and of what goes on with them. anchors: printed behind
+ * them, NULL: none; then there is no start in entropies, because what is learned has its own. */
+typedef struct cli_line {
+    const char *begin, *line;
+} cli_line;
+cls_status cli_rewrite(const cls_system *s, const char *name, size_t n, const cli_line *lines,
+                       void (*anchors)(FILE *to), cls_system **out, cls_error *error);
 /* As V-NOTS learns: mean squares of a scheme's rows, all alike, and of the anchors, Adam from 1e-3 to `last_rate`,
  * its last iterate; a step has 1,000 pairs where an epoch of the paper has 100,000. With -o DIR it goes on from
  * DIR/FILE.checkpoint and leaves DIR/FILE.safetensors. */

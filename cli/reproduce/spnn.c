@@ -182,13 +182,10 @@ static cls_status add_scores(cli_findings *f, const way *w, const cls_system *mo
 
 static cls_status run_way(cli_findings *f, const way *w, const double *rows, const cls_table *data,
                           cls_error *error) {
-    cls_system *open = NULL;
     cls_model *model = NULL;
     cls_learn_info info;
-    cls_status status = cls_system_parse(w->text, "double pendulum", NULL, &open, error);
-    if (!status)
-        status = cli_learning(f, open, data, "database_double_pendulum.mat", cls_learn_defaults(),
-                              &model, &info, error);
+    cls_status status = cli_learn_text(f, w->text, "double pendulum", data,
+                                       "database_double_pendulum.mat", &model, &info, error);
     if (!status) status = add_scores(f, w, cls_model_system(model), rows, error);
     if (!status) {
         cli_add_number(f, w->row, "theta, mean", NULL, NULL, info.temperature,
@@ -198,7 +195,6 @@ static cls_status run_way(cli_findings *f, const way *w, const double *rows, con
         cli_add_number(f, w->row, "seconds to learn", NULL, NULL, info.seconds, NULL);
     }
     cls_model_free(&model);
-    cls_system_free(&open);
     return status;
 }
 

@@ -29,7 +29,7 @@ typedef struct clsi_draft_column {
     char variable[48];
     clsi_role role;
     int hidden; /* a coordinate of which only the velocity is measured */
-    int held;   /* stays where it is for most rows, then jumps: somebody switches it */
+    int held;   /* stays where it is for most rows, then jumps: a switch */
     double first;
     cls_column_facts facts;
 } clsi_draft_column;

@@ -133,7 +133,7 @@ double clsi_points_spread(const clsi_points *p, size_t k);
  * trajectories) that a smooth motion does not have: what is left is noise, and a little of the
  * motion's own sixth derivative. 0 when no trajectory has three points. */
 double clsi_points_noise(const clsi_points *p, size_t k);
-/* Are windows longer than a motion without noise asks for? */
+/* Are windows longer than without noise? */
 int clsi_points_long(const clsi_points *p);
 /* Are rows so far apart, and so unevenly, that a quadrature over them is poor? */
 int clsi_points_uneven(const clsi_points *p);
@@ -168,7 +168,7 @@ typedef struct clsi_unknown {
 
 /* Other choices than the usual ones. */
 typedef struct clsi_choices {
-    size_t halved;   /* the bases that nobody asked for: their number of terms halved so often */
+    size_t halved;   /* bases that the caller did not name: their number of terms halved so often */
     size_t wide;     /* those bases in higher degrees, with so many terms; 0: as usual */
     int logs;        /* inputs that are positive as their logarithms (logs.c) */
     int exponential; /* coefficients that exchange heat through their logarithms */

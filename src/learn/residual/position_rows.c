@@ -224,7 +224,7 @@ static size_t field_points(const block *b, size_t k) {
     return b->r->only_force[k] ? b->n_used : node_count(b);
 }
 
-/* The number of node i among them; NOWHERE: nothing asks for it. */
+/* The number of node i among them; NOWHERE: it is not used. */
 static size_t field_point(const block *b, size_t k, size_t node) {
     return b->r->only_force[k] ? b->place[node] : node;
 }
