@@ -54,7 +54,7 @@ static cls_status judge_table(const cli_arguments *a, const char *system, const 
     cli_motion m = {0};
     cls_status status = read_limits(a, &options, error);
     if (!status && (status = cli_motion_open(system, set, &m, error)) == CLS_USAGE && noted) {
-        error->status = CLS_DATA; /* nobody typed it */
+        error->status = CLS_DATA; /* it was not typed */
         status = cli_prefix(error, "%s: its note `# set:`", noted);
     }
     if (!status && cli_interrupted_before_work())

@@ -5,7 +5,6 @@
  * All members begin at the same positions, velocities and temperatures: bands grow from the start, and
  * the noise of measurements is not in them. Rows are kept in memory, members times rows times columns. */
 #include "simulate.h"
-#include "table.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

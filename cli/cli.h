@@ -123,6 +123,8 @@ cls_status cli_prefix(cls_error *error, const char *format, ...) CLS_PRINTF(2, 3
 void cli_notice(const char *format, ...) CLS_PRINTF(1, 2);
 /* A line of text with control characters as \x1b. */
 void cli_print_shown(FILE *to, const char *text);
+/* The lines of a text under a label, which may be in front of each. */
+void cli_print_lines(FILE *to, const char *label, int each, const char *text);
 /* `WORD is not a KIND; did you mean X?`, or the list of all when none is near. */
 cls_status cli_unknown(cls_error *error, cls_status status, const char *kind, const char *word,
                        size_t n, const char *const *words);
@@ -241,6 +243,8 @@ cls_status cli_motion_from(cli_motion *m, const char *path, const char *row, siz
 void cli_motion_free(cli_motion *m);
 /* The names of a system's columns, cls_system_column_count of them; free() the array only. */
 const char **cli_columns(const cls_system *s);
+/* The place of one; -1: it has none of this name. */
+int cli_column(const cls_system *s, const char *name);
 /* Walks `steps` steps and gives a row to `take` at the start, after every `every` steps and at the
  * end. Stops with CLS_INTERRUPTED after a signal. `p` may be NULL. */
 typedef cls_status (*cli_take)(void *to, const double *row, cls_error *error);

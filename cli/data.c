@@ -10,7 +10,7 @@ static json_t *optional_text(const char *text) {
     return text ? json_string(text) : json_null();
 }
 
-/* A few sorts of all rows: nobody asks meanwhile. */
+/* A few sorts of all rows, without a look at signals in between. */
 static cls_status inspect_column(const cls_table *t, size_t c, cls_column_facts *out,
                                  cls_error *error) {
     if (cli_interrupted_before_work()) return cli_fail(error, CLS_INTERRUPTED, "interrupted");

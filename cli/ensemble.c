@@ -126,17 +126,11 @@ static cls_status draw_starts(ensemble *e, uint64_t first, size_t n, cls_error *
     return CLS_OK;
 }
 
-static int column(const cls_system *s, const char *name) {
-    for (size_t i = 0; i < cls_system_column_count(s); i++)
-        if (!strcmp(cls_system_column(s, i), name)) return (int)i;
-    return -1;
-}
-
 /* Energy (less work and heat from outside) and entropy along one member's rows. */
 static void watch(ensemble *e, const double *rows) {
     const cls_system *s = e->job->motion.system;
-    int energy = column(s, "energy"), entropy = column(s, "entropy");
-    int work = column(s, "work"), heat = column(s, "heat");
+    int energy = cli_column(s, "energy"), entropy = cli_column(s, "entropy");
+    int work = cli_column(s, "work"), heat = cli_column(s, "heat");
     double scale = energy < 0 ? 0 : fabs(rows[energy]); /* an ode has neither */
     for (size_t r = 1; r < e->n_rows && energy >= 0; r++) {
         const double *row = rows + r * e->n_columns, *before = row - e->n_columns;

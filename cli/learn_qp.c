@@ -66,15 +66,6 @@ static void print_program(const char *name, const cls_convex_info *c) {
             c->rows, c->conditions, c->active, c->inequalities, c->kkt, c->gap);
 }
 
-static void print_lines(FILE *to, const char *label, const char *text) {
-    for (const char *line = text; *line;) {
-        size_t n = strcspn(line, "\n");
-        fprintf(to, "  %-11s %.*s\n", label, (int)n, line);
-        label = "";
-        line += n + (line[n] == '\n');
-    }
-}
-
 void cli_qp_print(const cli_qp *q, int with_formulas) {
     const cls_identify_info *f = &q->info;
     fprintf(stderr, "  rates       %s", rate_names[f->rates]);
@@ -87,8 +78,8 @@ void cli_qp_print(const cli_qp *q, int with_formulas) {
     print_program("friction", &f->friction);
     if (f->temperature_error > 0)
         fprintf(stderr, "  temperature off by at most %.3g where measured\n", f->temperature_error);
-    print_lines(stderr, "null space", cls_identified_words(q->id));
-    if (with_formulas) print_lines(stderr, "found", cls_identified_formulas(q->id));
+    cli_print_lines(stderr, "null space", 0, cls_identified_words(q->id));
+    if (with_formulas) cli_print_lines(stderr, "found", 0, cls_identified_formulas(q->id));
 }
 
 static json_t *program_json(const cls_convex_info *c) {

@@ -89,14 +89,6 @@ static void print_scores(const cls_learn_report *r, int stops) {
           stderr);
 }
 
-static void print_notes(const char *notes) {
-    while (*notes) {
-        int length = (int)strcspn(notes, "\n");
-        fprintf(stderr, "  note        %.*s\n", length, notes);
-        notes += length + (notes[length] == '\n');
-    }
-}
-
 static int has_scores(const cls_learn_report *r) {
     for (size_t c = 0; c < r->n_channels; c++)
         if (r->channels[c].test_rows) return 1;
@@ -128,7 +120,7 @@ void cli_report_print(const cls_learn_info *i) {
                 r->channels[c].fitted, r->channels[c].rows, r->channels[c].noise);
     if (has_scores(r)) print_scores(r, stops);
     if (stops) print_stops(i);
-    print_notes(r->notes);
+    cli_print_lines(stderr, "note", 1, r->notes);
 }
 
 /* ---- for programs ---- */
@@ -231,7 +223,7 @@ static json_t *null_space_json(const cls_learn_info *i) {
     return all;
 }
 
-/* 1 good, 0 bad, -1 nobody can tell: runs to their ends, then rows kept back, then rollouts. */
+/* 1 good, 0 bad, -1 not known: runs to their ends, then rows kept back, then rollouts. */
 static int verdict_of(const cls_learn_info *i) {
     double off = i->rollout_parts ? i->rollout_fine : i->rollout;
     if (i->runs_stopped) return 0;

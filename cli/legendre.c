@@ -95,7 +95,7 @@ static cls_status check(const cli_job *job, cls_error *error) {
     return CLS_OK;
 }
 
-/* The maps of the first step: what has none is told before anything is written. */
+/* The maps of the first step: a scheme without them is refused before anything is written. */
 static cls_status try_first(maps *m, cls_error *error) {
     const cli_motion *start = &m->job->motion;
     cls_status status = cls_simulator_start(m->probe, start->time, start->state, error);

@@ -17,6 +17,12 @@ const char **cli_columns(const cls_system *s) {
     return names;
 }
 
+int cli_column(const cls_system *s, const char *name) {
+    for (size_t i = 0; i < cls_system_column_count(s); i++)
+        if (!strcmp(cls_system_column(s, i), name)) return (int)i;
+    return -1;
+}
+
 cls_status cli_check_scheme(const char *name, cls_error *error) {
     const char *names[64];
     size_t n = cls_scheme_count();

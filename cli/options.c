@@ -3,7 +3,7 @@
  * nothing else: what a value means is decided later, by name (cli_real, cli_integer, ...).
  *
  * It does not abbreviate, does not bundle letters, and refuses an option that is given twice,
- * because dropping the first one silently would lose what somebody typed. */
+ * because dropping the first one silently would lose what was typed. */
 #include "cli.h"
 #include <math.h>
 #include <stdlib.h>

@@ -99,7 +99,7 @@ void cli_format(double value, char out[32]) {
         snprintf(out, 32, "%.*g", digits, value);
         if (strtod(out, NULL) == value) break;
     }
-    char *comma = strchr(out, ','); /* of a locale that somebody else has set */
+    char *comma = strchr(out, ','); /* of a locale that another library has set */
     if (comma) *comma = '.';
 }
 
@@ -163,7 +163,7 @@ static volatile sig_atomic_t interrupted, asked; /* what a signal handler can re
 
 enum { UNHEARD = 10 }; /* seconds, many times what any loop takes until it asks */
 
-/* Before anybody has asked a system is being built, and nothing is written yet; or it was said that nobody will. */
+/* Before the first query a system is being built, and nothing is written yet; or it was announced that there are no queries. */
 static void on_signal(int number) {
     interrupted = number;
     alarm(asked ? UNHEARD : 1);

@@ -16,14 +16,6 @@ typedef struct work {
     cls_table *trajectories[max_subjects], *data[max_data];
 } work;
 
-static int is_system(const char *word) {
-    if (cls_model_is_path(word)) return 1;
-    for (size_t i = 0; cls_builtin_name(i); i++)
-        if (!strcmp(cls_builtin_name(i), word)) return 1;
-    size_t n = strlen(word);
-    return n > 9 && !strcmp(word + n - 9, ".clausius");
-}
-
 /* A trajectory that clausius wrote names its system; any other is shown and not judged. */
 static cls_status open_trajectory(const cli_arguments *a, const char *path, cli_motion *m,
                                   cls_table **t, cls_report_subject *s, cls_error *error) {
@@ -45,7 +37,7 @@ static cls_status open_subject(const cli_arguments *a, work *w, const char *word
     cli_motion *m = &w->motions[w->n];
     cls_status status;
     s->name = word;
-    if (is_system(word)) {
+    if (cli_is_system(word)) {
         status = cli_motion_open_beside(a, word, w->n_files, (const char *const *)w->files, 0, NULL,
                                         m, error);
         if (!status) status = cli_motion_begin(m, cli_value(a, "start"), NULL, error);

@@ -6,7 +6,6 @@
  * minus below one half. NAME = FORMULA is made of the items before it and draws nothing. `let` in
  * front says that the name is not a variable of the system but serves later formulas. */
 #include "cli.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

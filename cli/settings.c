@@ -3,7 +3,6 @@
  * --set says others. */
 #include "cli.h"
 #include "table.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,13 +12,13 @@ static const char *last_part(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* The note `set` of a file of this system, "" where it has none; NULL: of another system, of nobody, or not to be read twice. */
+/* The note `set` of a file of this system, "" where it has none; NULL: of another system, of none, or not to be read twice. */
 static cls_status read_note(const cli_arguments *a, const char *system, const char *path,
                             char **out, cls_error *error) {
     struct stat st;
     cls_reader *reader = NULL;
     cls_read_options options;
-    cls_error ignored; /* what is wrong with a file is told when it is read */
+    cls_error ignored; /* what is wrong with a file is reported when it is read */
     *out = NULL;
     if (stat(path, &st) || !S_ISREG(st.st_mode)) return CLS_OK;
     cls_status status = cli_read_options(a, NULL, &options, error);
@@ -38,7 +37,7 @@ cls_status cli_set_of_note(const char *path, const char *note, cli_assignments *
                            cls_error *error) {
     cls_status status = cli_assignments_parse("--set", note, out, error);
     if (!status || status == CLS_MEMORY) return status;
-    error->status = CLS_DATA; /* nobody typed it */
+    error->status = CLS_DATA; /* it was not typed */
     return cli_prefix(error, "%s: its note `# set:`", path);
 }
 

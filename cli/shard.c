@@ -125,7 +125,7 @@ static cls_status share_of_shard(void *context, const char *what, const char *id
 
 void cli_parts_shard(cli_parts *p, cli_shard shard, const char *path, json_t *arguments) {
     *p = (cli_parts){.team = {.size = sizeof(cls_team),
-                              .ranks = 1, /* nobody to agree with */
+                              .ranks = 1, /* it is alone */
                               .mine = mine_of_shard,
                               .share = share_of_shard,
                               .context = p},

@@ -30,6 +30,13 @@ static cls_status print_json(const cls_system *s, cls_error *error) {
     return cli_print_json(o, error);
 }
 
+/* A text that was made, and goes. */
+static cls_status print_made(cls_status status, char **text) {
+    if (!status) fputs(*text, stdout);
+    cls_text_free(text);
+    return status;
+}
+
 static cls_status print_text(const cls_system *s, const cli_arguments *a, cls_error *error) {
     unsigned what = 0;
     char *text = NULL;
@@ -38,20 +45,7 @@ static cls_status print_text(const cls_system *s, const cli_arguments *a, cls_er
     if (cli_given(a, "source")) what |= CLS_SHOW_SOURCE;
     if (cli_given(a, "equations")) what |= CLS_SHOW_EQUATIONS;
     if (!what) what = CLS_SHOW_SUMMARY;
-    cls_status status = cls_system_show(s, what, &text, error);
-    if (status) return status;
-    fputs(text, stdout);
-    cls_text_free(&text);
-    return CLS_OK;
-}
-
-static cls_status print_model(const cls_model *m, cls_error *error) {
-    char *text = NULL;
-    cls_status status = cls_model_show(m, &text, error);
-    if (status) return status;
-    fputs(text, stdout);
-    cls_text_free(&text);
-    return CLS_OK;
+    return print_made(cls_system_show(s, what, &text, error), &text);
 }
 
 static int is_section(const cli_arguments *a) {
@@ -91,10 +85,8 @@ static cls_status print_invariants(const cli_arguments *a, const cli_motion *m, 
                                      "states", (int)cls_invariants_states(found), "found", list),
                            error);
     } else if (!status) {
-        status = cls_invariants_show(found, &text, error);
-        if (!status) fputs(text, stdout);
+        status = print_made(cls_invariants_show(found, &text, error), &text);
     }
-    cls_text_free(&text);
     cls_invariants_free(&found);
     return status;
 }
@@ -119,12 +111,7 @@ static json_t *formula_json(const cls_formula *f) {
 
 static cls_status print_formulas(const cls_formulas *found, int json, cls_error *error) {
     char *text = NULL;
-    if (!json) {
-        cls_status status = cls_formulas_show(found, &text, error);
-        if (!status) fputs(text, stdout);
-        cls_text_free(&text);
-        return status;
-    }
+    if (!json) return print_made(cls_formulas_show(found, &text, error), &text);
     json_t *list = json_array();
     for (size_t i = 0; list && i < cls_formulas_count(found); i++)
         json_array_append_new(list, formula_json(cls_formulas_at(found, i)));
@@ -164,20 +151,12 @@ static cls_status find_formulas(const cli_arguments *a, const cli_motion *m, cls
     return status;
 }
 
-static cls_status print_export(const char *path, cls_error *error) {
-    char *text = NULL;
-    cls_status status = cls_export_show(path, &text, error);
-    if (status) return status;
-    fputs(text, stdout);
-    cls_text_free(&text);
-    return CLS_OK;
-}
-
 /* A folder that happens to have the name of a built-in system is ./NAME. */
 static cls_status run(const cli_arguments *a, cls_error *error) {
     cli_motion m = {0};
+    char *text = NULL;
     if (!cli_is_system(a->words[0]) && cls_export_is_path(a->words[0]))
-        return print_export(a->words[0], error);
+        return print_made(cls_export_show(a->words[0], &text, error), &text);
     const char *out = cli_value(a, "output");
     cls_status status = cli_motion_open(a->words[0], cli_value(a, "set"), &m, error);
     if (!status && out && !cli_given(a, "graph") && !cli_given(a, "formulas"))
@@ -196,7 +175,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     else if (!status && cli_given(a, "json"))
         status = print_json(m.system, error);
     else if (!status && m.model && !is_section(a))
-        status = print_model(m.model, error);
+        status = print_made(cls_model_show(m.model, &text, error), &text);
     else if (!status)
         status = print_text(m.system, a, error);
     cli_motion_free(&m);

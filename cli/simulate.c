@@ -94,7 +94,7 @@ static cls_status read_drive(cli_job *job, cls_error *error) {
     return status;
 }
 
-/* What can be judged without loading anything comes first: a wrong flag is told at once. */
+/* What can be judged without loading anything comes first: a wrong flag is refused at once. */
 static cls_status check_flags(const cli_job *job, cls_error *error) {
     static const char *const ensemble[] = {"sample", "threads", "shard"};
     const cli_arguments *a = job->a;

@@ -52,6 +52,14 @@ void cli_notice(const char *format, ...) {
 }
 
 /* Names, notes and lines of files may hold anything: a terminal must not obey them. */
+void cli_print_lines(FILE *to, const char *label, int each, const char *text) {
+    for (const char *line = text; *line;) {
+        size_t n = strcspn(line, "\n");
+        fprintf(to, "  %-11s %.*s\n", line == text || each ? label : "", (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+}
+
 void cli_print_shown(FILE *to, const char *text) {
     const unsigned char *s = (const unsigned char *)text;
     for (; *s; s++) {

@@ -28,6 +28,7 @@ typedef struct body_case {
     const char *field, *quick_field;   /* of f, in one solve */
     const char *network, *goal;        /* goal: error by that of the known body */
     int judge_solve;                   /* what the goal is for: the solve, else the networks */
+    const char *figures[2], *file;
 } body_case;
 
 static const body_case case_a = {.row = "G unknown",
@@ -37,14 +38,18 @@ static const body_case case_a = {.row = "G unknown",
                                  .quick_degree = "5",
                                  .network = "network(16, 16)",
                                  .goal = "<=1.1",
-                                 .judge_solve = 1};
+                                 .judge_solve = 1,
+                                 .figures = {"vnots-figure-5-a", "vnots-figure-6-a"},
+                                 .file = "literal-body-a"};
 static const body_case case_b = {.row = "f unknown",
                                  .n_unknown = 1,
                                  .unknown = {"f"},
                                  .field = "chebyshev(4)",
                                  .quick_field = "chebyshev(2)",
                                  .network = "network(12, 12)",
-                                 .goal = "<=1.1"};
+                                 .goal = "<=1.1",
+                                 .figures = {"vnots-figure-5-b", "vnots-figure-6-b"},
+                                 .file = "literal-body-b"};
 static const body_case case_c = {.row = "G, f unknown",
                                  .n_unknown = 2,
                                  .unknown = {"G", "f"},
@@ -53,7 +58,9 @@ static const body_case case_c = {.row = "G, f unknown",
                                  .field = "chebyshev(3)",
                                  .quick_field = "chebyshev(2)",
                                  .network = "network(12, 12)",
-                                 .goal = "<=10"};
+                                 .goal = "<=10",
+                                 .figures = {"vnots-figure-5-c", "vnots-figure-6-c"},
+                                 .file = "literal-body-c"};
 
 /* ---- data ---- */
 
@@ -89,7 +96,7 @@ static cls_status make_data(const cls_system *s, size_t n, cls_table **out, cls_
  * T, one momentum; `grid`: momenta on a grid of Omega at T = 2, as the paper measures them, for networks (a
  * polynomial meets anchors exactly, and has not as many parameters). They fix what the motions cannot tell:
  * the scale, G + S0 T and, because T = gamma H never changes, G plus any function of T. */
-static void print_anchors(FILE *to, int grid) {
+static void print_values(FILE *to, int grid) {
     static const double at[] = {-0.4, 0, 0.4}, temperature[] = {1.2, 1.6, 2, 2.4};
     for (int i = grid ? 0 : 26; i < 27; i++) {
         double w[] = {at[i / 9], at[i / 3 % 3], 0.75 * at[i % 3]}, T = 2, K = 0;
@@ -109,46 +116,24 @@ static void print_anchors(FILE *to, int grid) {
     }
 }
 
-enum { NO_ANCHORS, FEW_ANCHORS, A_GRID };
+static void few_anchors(FILE *to) {
+    print_values(to, 0);
+}
 
-/* The system with other lines for G and for f (NULL: as they are), and with anchors or without. A
- * start in entropies is left out with them: a learned G has its own. */
-static cls_status rewrite(const cls_system *s, const char *G, const char *f, int anchors,
-                          cls_system **out, cls_error *error) {
-    char *whole = NULL;
-    size_t size;
-    int skips = 0; /* lines that go on with the one before, which was replaced */
-    *out = NULL;
-    FILE *to = open_memstream(&whole, &size);
-    if (!to) return cli_no_memory(error);
-    const char *text = cls_system_text(s);
-    for (size_t length; *text; text += length + (text[length] == '\n')) {
-        const char *line = NULL;
-        length = strcspn(text, "\n");
-        if (skips && text[0] == ' ') continue;
-        skips = 0;
-        if (anchors && !strncmp(text, "start", 5)) continue;
-        if (G && !strncmp(text, "thermal lagrangian", 18)) line = G;
-        if (f && !strncmp(text, "friction f", 10)) line = f;
-        skips = line == f && f;
-        fprintf(to, "%.*s\n", line ? (int)strlen(line) : (int)length, line ? line : text);
-    }
-    if (anchors) print_anchors(to, anchors == A_GRID);
-    cls_status status = fclose(to) ? cli_no_memory(error) : CLS_OK;
-    if (!status) status = cls_system_parse(whole, "rigid-body", NULL, out, error);
-    free(whole);
-    return status;
+static void grid_of_anchors(FILE *to) {
+    print_values(to, 1);
 }
 
 /* G as a polynomial to be found. */
-static cls_status with_polynomial(const cls_system *s, const char *degree, int anchors,
+static cls_status with_polynomial(const cls_system *s, const char *degree, int anchored,
                                   cls_system **out, cls_error *error) {
     char line[160];
     snprintf(line, sizeof line,
              "thermal lagrangian G = unknown chebyshev(%s) of (Omega1/T)^2, (Omega2/T)^2, "
              "(Omega3/T)^2, log(T)",
              degree);
-    return rewrite(s, line, NULL, anchors, out, error);
+    const cli_line G = {"thermal lagrangian", line};
+    return cli_rewrite(s, "rigid-body", 1, &G, anchored ? few_anchors : NULL, out, error);
 }
 
 /* ---- measuring ---- */
@@ -217,17 +202,15 @@ static cls_status add_known(cli_findings *f, body *b, cls_error *error) {
     for (size_t i = 0; !status && i < sizeof lines / sizeof *lines; i++) {
         status = roll_out(f, i ? NULL : "known, cayley", b->near.state, b->near.system,
                           lines[i].scheme, b->reference, &e, error);
-        if (!status)
-            status = cli_findings_number(f, row, lines[i].mae, NULL, lines[i].expected, e.mean,
-                                         NULL, error);
-        if (!status)
-            status = cli_findings_number(f, row, lines[i].energy, NULL, lines[i].expected_energy,
-                                         e.energy, NULL, error);
+        if (!status) {
+            cli_add_number(f, row, lines[i].mae, NULL, lines[i].expected, e.mean, NULL);
+            cli_add_number(f, row, lines[i].energy, NULL, lines[i].expected_energy, e.energy, NULL);
+        }
     }
     b->known = e.mean;
     if (!status)
-        status = cli_findings_number(f, row, "MAE of T, discrete-gradient", NULL, "<=1e-10",
-                                     e.observable[3], NULL, error);
+        cli_add_number(f, row, "MAE of T, discrete-gradient", NULL, "<=1e-10", e.observable[3],
+                       NULL);
     return status;
 }
 
@@ -238,18 +221,16 @@ static cls_status add_far(cli_findings *f, const char *row, const body *b, const
         roll_out(f, NULL, b->far.state, s, "discrete-gradient", b->far_reference, &e, error);
     if (status == CLS_NUMERIC) {
         error->message[0] = '\0'; /* an answer, not a mistake */
-        return cli_findings_number(f, row, "steps from |mu| = 2", NULL, NULL,
-                                   cli_count_steps(s, b->far.state, "discrete-gradient", step),
-                                   "the simulation stops there, outside of the data", error);
+        cli_add_number(f, row, "steps from |mu| = 2", NULL, NULL,
+                       cli_count_steps(s, b->far.state, "discrete-gradient", step),
+                       "the simulation stops there, outside of the data");
+        return CLS_OK;
     }
-    if (!status)
-        status = cli_findings_number(f, row, "MAE from |mu| = 2", NULL, NULL, e.mean, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "energy drift from |mu| = 2", NULL, "<=1e-12",
-                                     e.energy, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "entropy falls from |mu| = 2", NULL, "<=0", e.falls,
-                                     NULL, error);
+    if (!status) {
+        cli_add_number(f, row, "MAE from |mu| = 2", NULL, NULL, e.mean, NULL);
+        cli_add_number(f, row, "energy drift from |mu| = 2", NULL, "<=1e-12", e.energy, NULL);
+        cli_add_number(f, row, "entropy falls from |mu| = 2", NULL, "<=0", e.falls, NULL);
+    }
     return status;
 }
 
@@ -266,34 +247,30 @@ static cls_status add_learned(cli_findings *f, const char *row, const body_case 
     if (!status)
         status =
             roll_out(f, NULL, b->near.state, s, "discrete-gradient-4", b->reference, &fine, error);
-    if (!status) status = cli_findings_number(f, row, "MAE", NULL, NULL, e.mean, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "MAE by that of the known body", NULL,
-                                     judged ? c->goal : NULL, e.mean / b->known, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "MAE, discrete-gradient-4", NULL, NULL, fine.mean,
-                                     "of what was learned alone", error);
+    if (!status) {
+        cli_add_number(f, row, "MAE", NULL, NULL, e.mean, NULL);
+        cli_add_number(f, row, "MAE by that of the known body", NULL, judged ? c->goal : NULL,
+                       e.mean / b->known, NULL);
+        cli_add_number(f, row, "MAE, discrete-gradient-4", NULL, NULL, fine.mean,
+                       "of what was learned alone");
+    }
     for (int i = 0; !status && i < 8; i++)
-        status = cli_findings_number(f, row, columns[i], NULL, NULL,
-                                     i < 4 ? e.observable[i] : e.hidden[i - 4], NULL, error);
-    if (!status)
-        status =
-            cli_findings_number(f, row, "energy drift", NULL, "<=1e-12", e.energy, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "entropy falls", NULL, "<=0", e.falls, NULL, error);
+        cli_add_number(f, row, columns[i], NULL, NULL, i < 4 ? e.observable[i] : e.hidden[i - 4],
+                       NULL);
+    if (!status) {
+        cli_add_number(f, row, "energy drift", NULL, "<=1e-12", e.energy, NULL);
+        cli_add_number(f, row, "entropy falls", NULL, "<=0", e.falls, NULL);
+    }
     if (!status) status = add_far(f, row, b, s, error);
-    if (!status)
-        status =
-            cli_findings_number(f, row, "seconds to learn", NULL, NULL, info->seconds, NULL, error);
+    if (!status) cli_add_number(f, row, "seconds to learn", NULL, NULL, info->seconds, NULL);
     if (!status && info->iterations)
-        status = cli_findings_number(f, row, "iterations", NULL, NULL, (double)info->iterations,
-                                     NULL, error);
+        cli_add_number(f, row, "iterations", NULL, NULL, (double)info->iterations, NULL);
     return status;
 }
 
 /* ---- both ways ---- */
 
-static cls_status run_solve(cli_findings *f, const body_case *c, const body *b, int anchors,
+static cls_status run_solve(cli_findings *f, const body_case *c, const body *b, int anchored,
                             cls_error *error) {
     char row[64];
     const char *degree = f->quick ? c->quick_degree : c->degree;
@@ -304,15 +281,15 @@ static cls_status run_solve(cli_findings *f, const body_case *c, const body *b, 
     o.field = f->quick ? c->quick_field : c->field;
     o.n_unknown = c->n_unknown;
     o.unknown = c->unknown;
-    snprintf(row, sizeof row, "%s%s", c->row, anchors ? ", anchors" : "");
+    snprintf(row, sizeof row, "%s%s", c->row, anchored ? ", anchors" : "");
     cls_status status =
-        degree ? with_polynomial(b->near.system, degree, anchors, &open, error) : CLS_OK;
+        degree ? with_polynomial(b->near.system, degree, anchored, &open, error) : CLS_OK;
     if (!status)
         status = cli_learning(f, open ? open : b->near.system, b->data, "vnots-body", o, &model,
                               &info, error);
     if (!status)
-        status =
-            add_learned(f, row, c, b, model, &info, c->judge_solve && !f->quick && !anchors, error);
+        status = add_learned(f, row, c, b, model, &info, c->judge_solve && !f->quick && !anchored,
+                             error);
     cls_model_free(&model);
     cls_system_free(&open);
     return status;
@@ -325,16 +302,16 @@ static cls_status add_literal(cli_findings *f, const char *row, const char *sche
         roll_out(f, row, b->near.state, cls_model_system(model), scheme, b->reference, &e, error);
     if (status == CLS_NUMERIC) {
         error->message[0] = '\0'; /* an answer, not a mistake */
-        return cli_findings_number(
-            f, row, "steps", NULL, NULL,
-            cli_count_steps(cls_model_system(model), b->near.state, scheme, step),
-            "the simulation stops there", error);
+        cli_add_number(f, row, "steps", NULL, NULL,
+                       cli_count_steps(cls_model_system(model), b->near.state, scheme, step),
+                       "the simulation stops there");
+        return CLS_OK;
     }
-    if (!status) status = cli_findings_number(f, row, "MAE", NULL, NULL, e.mean, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "energy drift", NULL, NULL, e.energy, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "entropy falls", NULL, NULL, e.falls, NULL, error);
+    if (!status) {
+        cli_add_number(f, row, "MAE", NULL, NULL, e.mean, NULL);
+        cli_add_number(f, row, "energy drift", NULL, NULL, e.energy, NULL);
+        cli_add_number(f, row, "entropy falls", NULL, NULL, e.falls, NULL);
+    }
     return status;
 }
 
@@ -342,26 +319,23 @@ static cls_status add_literal(cli_findings *f, const char *row, const char *sche
  * residual of its scheme (28). */
 static cls_status run_literal(cli_findings *f, const body_case *c, const body *b,
                               cls_error *error) {
-    static const char G[] = "thermal lagrangian G = unknown network(128, 128, 128, 128, plain)";
-    static const char friction[] =
-        "friction f on T: unknown network(64, 64, 64, 64, plain, rotation)";
+    static const cli_line lines[] = {
+        {"thermal lagrangian", "thermal lagrangian G = unknown network(128, 128, 128, 128, plain)"},
+        {"friction f", "friction f on T: unknown network(64, 64, 64, 64, plain, rotation)"}};
     cls_system *s = NULL;
     cls_model *model = NULL;
     cls_learn_info info;
     int G_unknown = c != &case_b, f_unknown = c != &case_a;
     const cli_literal how = {
         c->n_unknown, c->unknown, "cayley", 1e-5, G_unknown, n_starts * (n_points - 1), 4};
-    const char *file = c == &case_a   ? "literal-body-a"
-                       : c == &case_b ? "literal-body-b"
-                                      : "literal-body-c";
-    cls_status status = rewrite(b->near.system, G_unknown ? G : NULL, f_unknown ? friction : NULL,
-                                G_unknown ? A_GRID : NO_ANCHORS, &s, error);
-    if (!status) status = cli_learn_literally(f, s, b->data, file, &how, &model, &info, error);
+    cls_status status =
+        cli_rewrite(b->near.system, "rigid-body", (size_t)(G_unknown + f_unknown),
+                    lines + !G_unknown, G_unknown ? grid_of_anchors : NULL, &s, error);
+    if (!status) status = cli_learn_literally(f, s, b->data, c->file, &how, &model, &info, error);
     if (!status) status = add_literal(f, "the paper's method", "cayley", b, model, error);
     if (!status)
-        status = cli_findings_number(f, "the paper's method", "steps of Adam", NULL, NULL,
-                                     (double)info.iterations,
-                                     "of 1,000 pairs; the paper has 10,000 epochs", error);
+        cli_add_number(f, "the paper's method", "steps of Adam", NULL, NULL,
+                       (double)info.iterations, "of 1,000 pairs; the paper has 10,000 epochs");
     if (!status)
         status = add_literal(f, "the paper's networks, our scheme", "discrete-gradient", b, model,
                              error);
@@ -406,18 +380,12 @@ static cls_status draw_figures(cli_findings *f, const body_case *c, cls_error *e
     static const char *const path[] = {"mu1",    "mu2",    "mu3", "S", "Omega1",
                                        "Omega2", "Omega3", "T",   NULL};
     static const char *const off[] = {"energy - E0", "mean |error|", NULL};
-    static const char *const names[][2] = {
-        {"vnots-figure-5-a", "vnots-figure-6-a"},
-        {"vnots-figure-5-b", "vnots-figure-6-b"},
-        {"vnots-figure-5-c", "vnots-figure-6-c"},
-    };
-    int which = c == &case_a ? 0 : c == &case_b ? 1 : 2;
-    const cli_figure motion = {names[which][0],
+    const cli_figure motion = {c->figures[0],
                                "V-NOTS, figure 5, curves of this case: the body's motion",
                                "hidden (mu, S) above, observed (Omega, T) below: truth (blue), "
                                "everything known (black), learned (red G, green f, orange both)",
                                path};
-    const cli_figure errors_ = {names[which][1],
+    const cli_figure errors_ = {c->figures[1],
                                 "V-NOTS, figure 6, curves of this case: energy and mean error",
                                 "energy over 20,000 steps, and the mean absolute error of all "
                                 "components",
@@ -435,20 +403,19 @@ static cls_status run_case(cli_findings *f, cls_error *error) {
     cls_table *drawn = NULL;
     cls_status status = prepare(f, &b, error);
     for (int i = 0; !status && i < 4; i++) {
-        cli_cell cell = {.row = "the start",
-                         .column = observables[i],
+        cli_cell cell = {.column = observables[i],
                          .paper = printed[i],
                          .expected = exact[i],
                          .ours = cli_series(b.reference, observables[i])[0]};
-        status = cli_findings_add(f, &cell, error);
+        cli_add_cell(f, cell, "the start");
     }
     if (!status && f->folder) /* the first curve is the truth */
         status = cli_short_run(&b.near, "bdf", CLS_FIRST_MOMENTUM, step, n_steps, &drawn, error);
     if (!status && f->folder) cli_keep_curve(f, "truth (bdf)", &drawn);
     if (!status) status = add_known(f, &b, error);
     if (!status && f->literal) status = run_literal(f, c, &b, error); /* first: it goes on */
-    if (!status) status = run_solve(f, c, &b, NO_ANCHORS, error);
-    if (!status && c != &case_b) status = run_solve(f, c, &b, FEW_ANCHORS, error);
+    if (!status) status = run_solve(f, c, &b, 0, error);
+    if (!status && c != &case_b) status = run_solve(f, c, &b, 1, error);
     if (!status && !f->quick) status = run_networks(f, c, &b, error);
     if (!status && f->folder) status = draw_figures(f, c, error);
     cls_table_free(&b.reference);

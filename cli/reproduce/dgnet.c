@@ -29,13 +29,13 @@ enum { n_problems = sizeof problems / sizeof *problems };
 static const char test_draws[] = "let a~U(-0.8,0.8), let b~U(-0.8,0.8), q = a + 0.2*a/sqrt(a^2), "
                                  "p.q = b + 0.2*b/sqrt(b^2)";
 
-/* What is told of H. */
+/* What is given of H. */
 static const struct {
     const char *label, *unknown;
     int judged;
 } ways[] = {{"", "hamiltonian H = unknown", 1},
             {", not even in p", "hamiltonian H = unknown of q, p.q", 0},
-            {", two constants", NULL, 0}}; /* the form is told: what can be reached */
+            {", two constants", NULL, 0}}; /* the form is given: what can be reached */
 enum { n_ways = sizeof ways / sizeof *ways };
 
 static cls_status make_system(const char *formula, const char *name, cls_system **out,
@@ -160,22 +160,15 @@ static cls_status run_way(cli_findings *f, size_t k, size_t way, cls_error *erro
     cls_system_free(&truth);
     cls_system_free(&unknown);
     const char *goal = ways[way].judged ? problems[k].goal : NULL;
-    if (!status)
-        status = cli_findings_number(f, row, "MSE of q^2 + p^2", problems[k].paper, goal, mean,
-                                     NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "  worst seed", NULL, NULL, worst, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "MSE of the energy", NULL, NULL, energy, NULL, error);
-    if (!status)
-        status =
-            cli_findings_number(f, row, "motions that fail", NULL, ways[way].judged ? "<=0" : NULL,
-                                (double)failures, NULL, error);
-    if (!status)
-        status =
-            cli_findings_number(f, row, "fewest terms", NULL, NULL, (double)fewest, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, row, "most terms", NULL, NULL, (double)most, NULL, error);
+    if (!status) {
+        cli_add_number(f, row, "MSE of q^2 + p^2", problems[k].paper, goal, mean, NULL);
+        cli_add_number(f, row, "  worst seed", NULL, NULL, worst, NULL);
+        cli_add_number(f, row, "MSE of the energy", NULL, NULL, energy, NULL);
+        cli_add_number(f, row, "motions that fail", NULL, ways[way].judged ? "<=0" : NULL,
+                       (double)failures, NULL);
+        cli_add_number(f, row, "fewest terms", NULL, NULL, (double)fewest, NULL);
+        cli_add_number(f, row, "most terms", NULL, NULL, (double)most, NULL);
+    }
     return status;
 }
 

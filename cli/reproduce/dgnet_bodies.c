@@ -96,31 +96,22 @@ static cls_status judge(const cli_motions *test, const cls_system *model, score 
 
 static cls_status run_way(cli_findings *f, size_t k, const cls_table *data, const cli_motions *test,
                           cls_error *error) {
-    cls_system *open = NULL;
     cls_model *model = NULL;
     cls_learn_info info = {0};
     score found = {0};
-    cls_status status = cls_system_parse(ways[k].text, "two bodies", NULL, &open, error);
-    if (!status)
-        status =
-            cli_learning(f, open, data, "made here", cls_learn_defaults(), &model, &info, error);
+    cls_status status =
+        cli_learn_text(f, ways[k].text, "two bodies", data, "made here", &model, &info, error);
     if (!status) status = judge(test, cls_model_system(model), &found, error);
-    if (!status)
-        status = cli_findings_number(f, ways[k].row, "MSE of the energy", "8.10e-5", ways[k].goal,
-                                     found.energy, ways[k].given, error);
-    if (!status)
-        status = cli_findings_number(f, ways[k].row, "MSE of the state", NULL, NULL, found.state,
-                                     NULL, error);
-    if (!status)
-        status =
-            cli_findings_number(f, ways[k].row, "motions that fail", NULL,
-                                ways[k].goal ? "<=0" : NULL, (double)found.failures, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, ways[k].row, "parameters", NULL, NULL,
-                                     (double)info.parameters, NULL, error);
+    if (!status) {
+        cli_add_number(f, ways[k].row, "MSE of the energy", "8.10e-5", ways[k].goal, found.energy,
+                       ways[k].given);
+        cli_add_number(f, ways[k].row, "MSE of the state", NULL, NULL, found.state, NULL);
+        cli_add_number(f, ways[k].row, "motions that fail", NULL, ways[k].goal ? "<=0" : NULL,
+                       (double)found.failures, NULL);
+        cli_add_number(f, ways[k].row, "parameters", NULL, NULL, (double)info.parameters, NULL);
+    }
     cls_learn_report_free(&info.report);
     cls_model_free(&model);
-    cls_system_free(&open);
     return status;
 }
 

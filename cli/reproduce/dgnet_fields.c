@@ -22,7 +22,7 @@ typedef struct field {
 
 #define ENERGY "hamiltonian H = sum(i in 1..N: dx*(V(u[i]) + W((u[i+1] - u[i])/dx)))\n"
 
-/* What is told of the energy. The polynomials contain the truth in both. */
+/* What is given of the energy. The polynomials contain the truth in both. */
 static const struct {
     const char *label, *text, *form;
 } ways[] = {
@@ -159,9 +159,8 @@ static cls_status judge_runs(const field *k, const motions *m, size_t first,
                              double *state, cls_error *error) {
     cls_simulate_options o = cls_simulate_defaults();
     cls_simulator *sim = NULL;
-    size_t column = 0;
+    size_t column = (size_t)cli_column(truth, "energy");
     double *row = calloc(m->columns, sizeof *row), n = (double)((m->n - first) * n_steps);
-    while (strcmp(cls_system_column(truth, column), "energy") != 0) column++;
     o.h = k->h;
     o.monitor = 0;
     *energy = *state = 0;
@@ -203,11 +202,10 @@ static cls_status learn_field(cli_findings *f, const field *k, size_t way, const
     if (!status) status = judge_rates(m, learned, truth, s, &found[0], error);
     if (!status) status = judge_runs(k, m, learned, truth, s, &found[1], &found[2], error);
     for (size_t c = 0; c < 3 && !status; c++)
-        status = cli_findings_number(f, ways[way].label, columns[c], k->paper[c], k->goal[c],
-                                     found[c], c == 2 ? "they call it mass" : NULL, error);
+        cli_add_number(f, ways[way].label, columns[c], k->paper[c], k->goal[c], found[c],
+                       c == 2 ? "they call it mass" : NULL);
     if (!status)
-        status = cli_findings_number(f, ways[way].label, "parameters", NULL, NULL,
-                                     (double)info.parameters, NULL, error);
+        cli_add_number(f, ways[way].label, "parameters", NULL, NULL, (double)info.parameters, NULL);
     cls_learn_report_free(&info.report);
     cls_model_free(&model);
     cls_table_free(&data);

@@ -103,27 +103,21 @@ static cls_status judge(const cls_table *data, const cls_system *model, score *o
 
 static cls_status run_way(cli_findings *f, size_t k, const cls_table *data, cls_table *training,
                           cls_error *error) {
-    cls_system *open = NULL;
     cls_model *model = NULL;
     cls_learn_info info = {0};
     score found = {0};
-    cls_status status = cls_system_parse(ways[k].text, "pendulum", NULL, &open, error);
-    if (!status)
-        status = cli_learning(f, open, training, "real_pend_h_1.txt", cls_learn_defaults(), &model,
-                              &info, error);
+    cls_status status = cli_learn_text(f, ways[k].text, "pendulum", training, "real_pend_h_1.txt",
+                                       &model, &info, error);
     if (!status) status = judge(data, cls_model_system(model), &found, error);
-    if (!status)
-        status = cli_findings_number(f, ways[k].row, "energy", "4.92e-4", "<=4.92e-4", found.energy,
-                                     ways[k].given, error);
-    if (!status)
-        status = cli_findings_number(f, ways[k].row, "difference", "1.37e-3", "<=1.37e-3",
-                                     found.difference, "theirs: NODE; DGNet 1.38e-3", error);
-    if (!status)
-        status = cli_findings_number(f, ways[k].row, "parameters", NULL, NULL,
-                                     (double)info.parameters, NULL, error);
+    if (!status) {
+        cli_add_number(f, ways[k].row, "energy", "4.92e-4", "<=4.92e-4", found.energy,
+                       ways[k].given);
+        cli_add_number(f, ways[k].row, "difference", "1.37e-3", "<=1.37e-3", found.difference,
+                       "theirs: NODE; DGNet 1.38e-3");
+        cli_add_number(f, ways[k].row, "parameters", NULL, NULL, (double)info.parameters, NULL);
+    }
     cls_learn_report_free(&info.report);
     cls_model_free(&model);
-    cls_system_free(&open);
     return status;
 }
 

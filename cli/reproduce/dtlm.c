@@ -31,6 +31,8 @@ static const char *const goals[cli_n_systems][2] = {
 
 /* ---- cells ---- */
 
+static const char *const errors[] = {"position", "energy", "variance"};
+
 /* Mean and spread over the trials; what 3: the seconds. */
 static void mean_and_spread(size_t n, const cli_score *scores, int what, double *mean,
                             double *spread) {
@@ -56,53 +58,44 @@ static const char *reason(const cli_findings *f, size_t k, int r, int w, double 
     return NULL;
 }
 
-static cls_status add(cli_findings *f, size_t k, int r, const char *column, const char *expected,
-                      double value, cls_error *error) {
-    cli_cell cell = {.column = column, .expected = expected, .ours = value};
-    snprintf(cell.row, sizeof cell.row, "%s, %s", cli_dtlm_systems[k], cli_dtlm_rows[r].label);
-    return cli_findings_add(f, &cell, error);
+static void add(cli_findings *f, size_t k, int r, const char *column, double value) {
+    cli_add_cell(f, (cli_cell){.column = column, .ours = value}, "%s, %s", cli_dtlm_systems[k],
+                 cli_dtlm_rows[r].label);
 }
 
 /* Column w of a row, and how far the trials lie apart. */
-static cls_status add_error(cli_findings *f, size_t k, int r, int w, cls_error *error) {
-    static const char *const columns[] = {"position", "energy", "variance"};
+static void add_error(cli_findings *f, size_t k, int r, int w) {
     const struct cli_trials *t = f->trials;
-    cli_cell cell = {.column = columns[w], .paper = paper[k][r][w]};
+    cli_cell cell = {.column = errors[w], .paper = paper[k][r][w]};
     double spread;
     if (r == cli_ours && w < 2) cell.expected = goals[k][w];
     if (r >= cli_proposed && w == 2) cell.expected = "<=1e-24";
     mean_and_spread(t->n[k], t->score[k][r], w, &cell.ours, &spread);
     cell.beaten = cell.paper && r == cli_proposed && w == 2;
     if (cell.paper) cell.differs = reason(f, k, r, w, cell.ours / strtod(cell.paper, NULL));
-    snprintf(cell.row, sizeof cell.row, "%s, %s", cli_dtlm_systems[k], cli_dtlm_rows[r].label);
-    cls_status status = cli_findings_add(f, &cell, error);
-    return status ? status : add(f, k, r, "  spread of it", NULL, spread, error);
+    cli_add_cell(f, cell, "%s, %s", cli_dtlm_systems[k], cli_dtlm_rows[r].label);
+    add(f, k, r, "  spread of it", spread);
 }
 
 /* How long the paper's way of learning takes, and ours: told, not judged. */
-static cls_status add_times(cli_findings *f, size_t k, cls_error *error) {
+static void add_times(cli_findings *f, size_t k) {
     const struct cli_trials *t = f->trials;
     double theirs, own, none;
     mean_and_spread(t->n[k], t->score[k][cli_proposed], 3, &theirs, &none);
     mean_and_spread(t->n[k], t->score[k][cli_ours], 3, &own, &none);
-    cls_status status = add(f, k, cli_proposed, "seconds to learn", NULL, theirs, error);
-    if (!status) status = add(f, k, cli_ours, "seconds to learn", NULL, own, error);
-    if (!status) status = add(f, k, cli_ours, "  of the paper's time", NULL, own / theirs, error);
-    return status;
+    add(f, k, cli_proposed, "seconds to learn", theirs);
+    add(f, k, cli_ours, "seconds to learn", own);
+    add(f, k, cli_ours, "  of the paper's time", own / theirs);
 }
 
 /* What the equations of leapfrog and (12) can reach, in the rows that run them. */
 static cls_status add_floor(cli_findings *f, size_t k, int r, cls_error *error) {
     cli_score floor;
-    cli_cell cell = {.column = "position"};
-    snprintf(cell.row, sizeof cell.row, "%s, %s, one solve", cli_dtlm_systems[k],
-             cli_dtlm_rows[r].label);
     cls_status status = cli_trials_floor(f, k, r, &floor, error);
-    cell.ours = floor.value[0];
-    if (!status) status = cli_findings_add(f, &cell, error);
-    cell.column = "energy";
-    cell.ours = floor.value[1];
-    return status ? status : cli_findings_add(f, &cell, error);
+    for (int w = 0; !status && w < 2; w++)
+        cli_add_cell(f, (cli_cell){.column = errors[w], .ours = floor.value[w]},
+                     "%s, %s, one solve", cli_dtlm_systems[k], cli_dtlm_rows[r].label);
+    return status;
 }
 
 static cls_status run_table(cli_findings *f, unsigned columns, unsigned rows, cls_error *error) {
@@ -111,12 +104,12 @@ static cls_status run_table(cli_findings *f, unsigned columns, unsigned rows, cl
         if (!f->trials->n[k]) continue;
         for (int r = 0; !status && r < cli_n_rows; r++)
             for (int w = 0; !status && w < 3; w++)
-                if (rows & 1u << r && columns & 1u << w) status = add_error(f, k, r, w, error);
+                if (rows & 1u << r && columns & 1u << w) add_error(f, k, r, w);
         for (int r = cli_leapfrog; !status && columns & 1 && r <= cli_mixed; r++)
             status = add_floor(f, k, r, error);
-        if (!status && columns & 1) status = add_times(f, k, error);
+        if (!status && columns & 1) add_times(f, k);
         if (!status && f->trials->n[k] < cli_n_trials)
-            status = add(f, k, cli_ours, "trials", NULL, (double)f->trials->n[k], error);
+            add(f, k, cli_ours, "trials", (double)f->trials->n[k]);
     }
     return status;
 }
@@ -196,16 +189,17 @@ static cls_status run_table_2(cli_findings *f, cls_error *error) {
 /* What leapfrog's variances are with V known: as they are, and as the paper has them. */
 static cls_status add_kicks(cli_findings *f, size_t k, cls_error *error) {
     double right, old;
-    cli_cell cell = {.column = "variance"};
-    snprintf(cell.row, sizeof cell.row, "%s, leapfrog, V known", cli_dtlm_systems[k]);
     cls_status status = cli_trials_kicks(f, k, &right, &old, error);
-    cell.ours = right;
-    if (!status) status = cli_findings_add(f, &cell, error);
-    cell.column = "  by the old gradient";
-    cell.paper = paper[k][cli_leapfrog][2];
-    cell.differs = "nothing is learned here, other motions";
-    cell.ours = old;
-    return status ? status : cli_findings_add(f, &cell, error);
+    if (status) return status;
+    cli_add_cell(f, (cli_cell){.column = "variance", .ours = right}, "%s, leapfrog, V known",
+                 cli_dtlm_systems[k]);
+    cli_add_cell(f,
+                 (cli_cell){.column = "  by the old gradient",
+                            .paper = paper[k][cli_leapfrog][2],
+                            .differs = "nothing is learned here, other motions",
+                            .ours = old},
+                 "%s, leapfrog, V known", cli_dtlm_systems[k]);
+    return CLS_OK;
 }
 
 /* The paper has no leapfrog+proposed in table 3. */

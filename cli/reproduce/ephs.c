@@ -12,12 +12,6 @@
 static const double step = 0.1;
 enum { n_reference = 1000, n_watched = 100000, n_watched_quick = 10000 };
 
-static int column_of(const cls_system *s, const char *name) {
-    for (size_t i = 0; i < cls_system_column_count(s); i++)
-        if (!strcmp(cls_system_column(s, i), name)) return (int)i;
-    return -1;
-}
-
 /* The truth's name of a state: ordinary differential equations say p where it says p.q. */
 static const char *true_name(const char *state) {
     return strcmp(state, "p") ? state : "p.q";
@@ -149,13 +143,13 @@ cls_status ephs_follow(const ephs_truth *t, const cls_system *s, cls_table **out
                        cls_error *error) {
     static const char *const outputs[] = {"H", "force", "flow", "power", "damping", "conductivity"};
     const char *names[16] = {"time", "q", "p", "squared error"};
-    int from[16] = {0, column_of(s, "q"), column_of(s, "p"), -1};
+    int from[16] = {0, cli_column(s, "q"), cli_column(s, "p"), -1};
     size_t n = 4;
     cls_simulator *sim = NULL;
     double *row = calloc(cls_system_column_count(s) + 1, sizeof *row), line[16];
-    if (from[2] < 0) from[2] = column_of(s, "p.q");
+    if (from[2] < 0) from[2] = cli_column(s, "p.q");
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
-        if ((from[n] = column_of(s, outputs[i])) >= 0) names[n++] = outputs[i];
+        if ((from[n] = cli_column(s, outputs[i])) >= 0) names[n++] = outputs[i];
     *out = NULL;
     cls_status status = row ? begin(t, s, "implicit-midpoint", &sim, error) : cli_no_memory(error);
     if (!status) status = cls_table_create(n, names, out, error);
@@ -188,12 +182,12 @@ typedef struct laws {
 
 static cls_status monitor(const ephs_truth *t, const cls_system *s, const char *scheme,
                           uint64_t steps, laws *out, cls_error *error) {
-    int E = column_of(s, "E"), S = column_of(s, "S");
+    int E = cli_column(s, "E"), S = cli_column(s, "S");
     double *row = calloc(cls_system_column_count(s) + 1, sizeof *row), first = 0, before = 0;
     cls_simulator *sim = NULL;
     *out = (laws){0};
-    if (E < 0) E = column_of(s, "energy");
-    if (S < 0) S = column_of(s, "entropy");
+    if (E < 0) E = cli_column(s, "energy");
+    if (S < 0) S = cli_column(s, "entropy");
     cls_status status = row ? begin(t, s, scheme, &sim, error) : cli_no_memory(error);
     for (uint64_t k = 0; !status && k <= steps; k++) {
         if (k) status = cls_simulator_advance(sim, 1, error);
@@ -232,22 +226,18 @@ cls_status ephs_add(ephs_study *s, const ephs_way *way, cls_error *error) {
     cls_status status = ephs_learn(&s->truth, way, &s->model[i], error);
     const cls_system *model = status ? NULL : cls_model_system(s->model[i].model);
     if (!status) status = ephs_follow(&s->truth, model, &s->table[i], error);
-    if (!status)
-        status =
-            cli_findings_number(f, way->row, "squared error, t < 20", way->paper, way->want,
-                                ephs_most(s->table[i], "squared error", 19.95), way->note, error);
-    if (!status)
-        status = cli_findings_number(f, way->row, "squared error, t < 100", way->paper_100,
-                                     way->want_100, ephs_most(s->table[i], "squared error", 100.05),
-                                     NULL, error);
+    if (!status) {
+        cli_add_number(f, way->row, "squared error, t < 20", way->paper, way->want,
+                       ephs_most(s->table[i], "squared error", 19.95), way->note);
+        cli_add_number(f, way->row, "squared error, t < 100", way->paper_100, way->want_100,
+                       ephs_most(s->table[i], "squared error", 100.05), NULL);
+    }
     if (!status) status = monitor(&s->truth, model, way->scheme, steps, &found, error);
     if (!status)
-        status = cli_findings_number(f, way->row,
-                                     f->quick ? "|dE|, 10,000 steps" : "|dE|, 100,000 steps", NULL,
-                                     way->energy, found.energy, NULL, error);
+        cli_add_number(f, way->row, f->quick ? "|dE|, 10,000 steps" : "|dE|, 100,000 steps", NULL,
+                       way->energy, found.energy, NULL);
     if (!status && cls_system_entropy_count(s->truth.motion.system))
-        status = cli_findings_number(f, way->row, "entropy falls", NULL, way->falls, found.falls,
-                                     NULL, error);
+        cli_add_number(f, way->row, "entropy falls", NULL, way->falls, found.falls, NULL);
     return status;
 }
 

@@ -75,8 +75,8 @@ static cls_status reuse(cli_findings *f, const cls_model *m, size_t n, const cha
     if (!status) status = cls_model_compose(file, &set, &plain, &other, error);
     if (!status) status = ephs_follow(there, cls_model_system(other), &t, error);
     if (!status)
-        status = cli_findings_number(f, row, "reuse, m = 4, t < 100", NULL, bound,
-                                     ephs_most(t, "squared error", 100.05), NULL, error);
+        cli_add_number(f, row, "reuse, m = 4, t < 100", NULL, bound,
+                       ephs_most(t, "squared error", 100.05), NULL);
     cls_table_free(&t);
     cls_system_free(&plain);
     cls_model_free(&other);
@@ -131,8 +131,8 @@ static cls_status run_7_3(cli_findings *f, cls_error *error) {
     if (!status) status = ephs_open(truth_text, 4, "q=1, p.q=2, s_e=0.2", 1, &there, error);
     for (size_t i = 0; !status && i < 2; i++) status = ephs_add(&s, &ways_7_3[i], error);
     if (!status)
-        status = cli_findings_number(f, ways_7_3[1].row, "d, relative, t < 20", NULL, "<=1e-3",
-                                     deviation(&s, 2, "damping"), NULL, error);
+        cli_add_number(f, ways_7_3[1].row, "d, relative, t < 20", NULL, "<=1e-3",
+                       deviation(&s, 2, "damping"), NULL);
     if (!status)
         status =
             reuse(f, s.model[2].model, 1, part, ISOTHERMAL "use \"damper.safetensors\" as damper\n",
@@ -191,8 +191,8 @@ static cls_status add_null_space(cli_findings *f, const ephs_truth *t, const cha
     ephs_way way = {.row = row, .text = text};
     cls_status status = ephs_learn(t, &way, &model, error);
     if (!status)
-        status = cli_findings_number(f, row, "null space dimension", NULL, expected,
-                                     (double)model.info.nullity, note, error);
+        cli_add_number(f, row, "null space dimension", NULL, expected, (double)model.info.nullity,
+                       note);
     cls_model_free(&model.model);
     return status;
 }
@@ -299,12 +299,12 @@ static cls_status run_one(cli_findings *f, const char *truth_text, const ephs_wa
     if (!status)
         status = ephs_open(truth_text, 4, "q=1, p.q=2, s_e=0.2, s_d=5.8", 1, &there, error);
     if (!status) status = ephs_add(&s, way, error);
-    if (!status)
-        status = cli_findings_number(f, way->row, "d, relative, t < 20", NULL, d_bound,
-                                     deviation(&s, 1, "damping"), NULL, error);
-    if (!status)
-        status = cli_findings_number(f, way->row, "alpha, relative, t < 20", NULL, d_bound,
-                                     deviation(&s, 1, "conductivity"), NULL, error);
+    if (!status) {
+        cli_add_number(f, way->row, "d, relative, t < 20", NULL, d_bound,
+                       deviation(&s, 1, "damping"), NULL);
+        cli_add_number(f, way->row, "alpha, relative, t < 20", NULL, d_bound,
+                       deviation(&s, 1, "conductivity"), NULL);
+    }
     if (!status)
         status = reuse(f, s.model[1].model, 2, parts, REUSED, &there, way->row, reuse_bound, error);
     if (!status) status = ephs_draw(&s, picture, columns, error);

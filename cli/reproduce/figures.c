@@ -79,7 +79,7 @@ cls_status cli_draw_errors(cli_findings *f, const cli_figure *figure, size_t n,
 
 /* ---- the folder ---- */
 
-/* Those that it is in as well; what cannot be made is told of the last. */
+/* Those that it is in as well; only a failure of the last one is reported. */
 static int make_all(const char *path) {
     char part[4096];
     for (const char *end = *path ? strchr(path + 1, '/') : NULL; end; end = strchr(end + 1, '/')) {

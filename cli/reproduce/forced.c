@@ -47,15 +47,8 @@ static const pressure pressures[] = {
      {"dtel-figure-9", "DTEL, figure 9: V(t) with pA = 0, h = 0.01", IN_FIGURE, of_V}},
 };
 
-static cls_status add(cli_findings *f, const pressure *p, const char *row, cli_cell cell,
-                      cls_error *error) {
-    snprintf(cell.row, sizeof cell.row, "%s, %s", row, p->label);
-    return cli_findings_add(f, &cell, error);
-}
-
 /* The reference itself: V(1) and V(50), to 1e-10. */
-static cls_status add_reference(cli_findings *f, const pressure *p, const cls_table *reference,
-                                cls_error *error) {
+static void add_reference(cli_findings *f, const pressure *p, const cls_table *reference) {
     const double *V = cli_series(reference, "V");
     cli_cell one = {.column = "reference",
                     .expected = p->V_1,
@@ -67,9 +60,8 @@ static cls_status add_reference(cli_findings *f, const pressure *p, const cls_ta
                     .tolerance = 1e-10,
                     .ours = V[n_steps],
                     .note = "to 1e-10"};
-    cls_status status = add(f, p, "V(1)", one, error);
-    if (!status) status = add(f, p, "V(50)", end, error);
-    return status;
+    cli_add_cell(f, one, "V(1), %s", p->label);
+    cli_add_cell(f, end, "V(50), %s", p->label);
 }
 
 static cls_status add_error(cli_findings *f, const pressure *p, const cli_motion *m,
@@ -77,15 +69,11 @@ static cls_status add_error(cli_findings *f, const pressure *p, const cli_motion
                             cli_cell cell, cls_error *error) {
     cls_table *t = NULL;
     cls_status status = cli_short_run(m, scheme, first, step, n_steps, &t, error);
-    if (!status) {
-        cell.ours = cli_max_distance(t, reference, "V");
-        status = add(f, p, "V error", cell, error);
-    }
-    if (!status)
-        cli_keep_curve(f, cell.column, &t);
-    else
-        cls_table_free(&t);
-    return status;
+    if (status) return status;
+    cell.ours = cli_max_distance(t, reference, "V");
+    cli_add_cell(f, cell, "V error, %s", p->label);
+    cli_keep_curve(f, cell.column, &t);
+    return CLS_OK;
 }
 
 static cls_status run_pressure(cli_findings *f, const pressure *p, cls_error *error) {
@@ -114,7 +102,7 @@ static cls_status run_pressure(cli_findings *f, const pressure *p, cls_error *er
     cls_status status = cli_motion_load("van-der-waals-forced", p->set, NULL, NULL, &m, error);
     if (!status)
         status = cli_short_run(&m, "bdf", CLS_FIRST_MOMENTUM, step, n_steps, &reference, error);
-    if (!status) status = add_reference(f, p, reference, error);
+    if (!status) add_reference(f, p, reference);
     for (size_t i = 0; !status && i < sizeof lines / sizeof *lines; i++)
         status =
             add_error(f, p, &m, reference, lines[i].scheme, lines[i].first, lines[i].cell, error);

@@ -227,8 +227,7 @@ static cls_status run_gas(cli_findings *f, cls_error *error) {
                          .beaten = lines[i].beaten,
                          .differs = lines[i].differs,
                          .note = lines[i].note};
-        snprintf(cell.row, sizeof cell.row, "%s", lines[i].row);
-        status = cli_findings_add(f, &cell, error);
+        cli_add_cell(f, cell, "%s", lines[i].row);
     }
     if (!status && f->folder) status = draw_figures(f, g, &r, error);
     runs_free(&r);

@@ -125,13 +125,13 @@ static cls_status run_far(cli_findings *f, const char *row, const cls_system *mo
     if (!status) status = cls_simulator_start(sim, 0, test->starts, error);
     cls_status failed = status ? status : cls_simulator_advance(sim, far * test->steps, NULL);
     cls_simulate_info info = status ? (cls_simulate_info){0} : cls_simulator_info(sim);
-    if (!status)
-        status = cli_findings_number(f, row, "energy drift, 100 x", NULL, "<=1e-11",
-                                     failed ? INFINITY : info.energy_relative,
-                                     "discrete-gradient, 100 times the horizon", error);
-    if (!status)
-        status = cli_findings_number(f, row, "entropy falls, 100 x", NULL, "0",
-                                     failed ? INFINITY : (double)info.entropy_falls, NULL, error);
+    if (!status) {
+        cli_add_number(f, row, "energy drift, 100 x", NULL, "<=1e-11",
+                       failed ? INFINITY : info.energy_relative,
+                       "discrete-gradient, 100 times the horizon");
+        cli_add_number(f, row, "entropy falls, 100 x", NULL, "0",
+                       failed ? INFINITY : (double)info.entropy_falls, NULL);
+    }
     cls_simulator_free(&sim);
     return status;
 }
@@ -146,12 +146,12 @@ static cls_status judge(cli_findings *f, size_t k, const cls_system *s, const cl
     double exact = INFINITY;
     if (!status && move(model, "bdf", test, &own, NULL) == CLS_OK)
         exact = distance(test, flow, own, columns);
-    if (!status)
-        status = cli_findings_number(f, ways[k].row, "MSE, data", NULL,
-                                     f->quick ? NULL : ways[k].data, data, ways[k].given, error);
-    if (!status)
-        status = cli_findings_number(f, ways[k].row, "MSE, exact flow", NULL,
-                                     f->quick ? NULL : ways[k].flow, exact, NULL, error);
+    if (!status) {
+        cli_add_number(f, ways[k].row, "MSE, data", NULL, f->quick ? NULL : ways[k].data, data,
+                       ways[k].given);
+        cli_add_number(f, ways[k].row, "MSE, exact flow", NULL, f->quick ? NULL : ways[k].flow,
+                       exact, NULL);
+    }
     if (!status) status = run_far(f, ways[k].row, model, test, error);
     free(steps);
     free(flow);
@@ -161,20 +161,14 @@ static cls_status judge(cli_findings *f, size_t k, const cls_system *s, const cl
 
 static cls_status run_way(cli_findings *f, size_t k, const cls_system *s, const cls_table *data,
                           const motions *test, cls_error *error) {
-    cls_system *open = NULL;
     cls_model *model = NULL;
     cls_learn_info info = {0};
-    cls_status status = cls_system_parse(ways[k].text, "gas containers", NULL, &open, error);
-    if (!status)
-        status =
-            cli_learning(f, open, data, "made here", cls_learn_defaults(), &model, &info, error);
+    cls_status status =
+        cli_learn_text(f, ways[k].text, "gas containers", data, "made here", &model, &info, error);
     if (!status) status = judge(f, k, s, cls_model_system(model), test, error);
-    if (!status)
-        status = cli_findings_number(f, ways[k].row, "seconds to learn", NULL, NULL, info.seconds,
-                                     NULL, error);
+    if (!status) cli_add_number(f, ways[k].row, "seconds to learn", NULL, NULL, info.seconds, NULL);
     cls_learn_report_free(&info.report);
     cls_model_free(&model);
-    cls_system_free(&open);
     return status;
 }
 
@@ -197,44 +191,39 @@ static cls_status run_hidden(cli_findings *f, const cls_system *s, const motions
                      {"c2", "c2, off by", "true: 3/2", 1.5},
                      {"alpha", "alpha, off by", "true: 10", 10}};
     const char *row = "constants, from (q, p)";
-    cls_system *open = NULL;
     cls_table *data = NULL;
     cls_model *model = NULL;
     cls_learn_info info = {0};
     cls_status status = as_table(s, learn, hidden_motions, 2, &data, error);
-    if (!status) status = cls_system_parse(ideal, "ideal gas containers", NULL, &open, error);
     if (!status)
-        status =
-            cli_learning(f, open, data, "made here", cls_learn_defaults(), &model, &info, error);
+        status = cli_learn_text(f, ideal, "ideal gas containers", data, "made here", &model, &info,
+                                error);
     const cls_learn_report *r = status ? NULL : info.report;
     for (size_t k = 0; !status && k < sizeof constants / sizeof *constants; k++) {
         double value = INFINITY;
         for (size_t i = 0; r && i < r->n_parameters; i++)
             if (strcmp(r->parameters[i].name, constants[k].name) == 0)
                 value = r->parameters[i].value;
-        status = cli_findings_number(f, row, constants[k].name, NULL, NULL, value,
-                                     constants[k].note, error);
-        if (!status)
-            status = cli_findings_number(f, row, constants[k].off, NULL, "<=1e-2",
-                                         fabs(value / constants[k].value - 1), NULL, error);
+        cli_add_number(f, row, constants[k].name, NULL, NULL, value, constants[k].note);
+        cli_add_number(f, row, constants[k].off, NULL, "<=1e-2",
+                       fabs(value / constants[k].value - 1), NULL);
     }
     cls_learn_report_free(&info.report);
     cls_table_free(&data);
     cls_model_free(&model);
-    cls_system_free(&open);
     return status;
 }
 
-/* What their method of order 3 makes of the true system: nobody who learns the flow comes nearer to
+/* What their method of order 3 makes of the true system: a model of the flow cannot come nearer to
  * the data by it. */
 static cls_status floor_of(cli_findings *f, const cls_system *s, const motions *test,
                            cls_error *error) {
     double *flow = NULL;
     cls_status status = move(s, "bdf", test, &flow, error);
     if (!status)
-        status = cli_findings_number(f, "true formulas", "MSE, flow by data", NULL, NULL,
-                                     distance(test, test->rows, flow, test->columns),
-                                     "their Runge-Kutta steps are another motion", error);
+        cli_add_number(f, "true formulas", "MSE, flow by data", NULL, NULL,
+                       distance(test, test->rows, flow, test->columns),
+                       "their Runge-Kutta steps are another motion");
     free(flow);
     return status;
 }

@@ -2,7 +2,6 @@
  * with their pictures and cells. Items that this call did not run are those kept from earlier ones. */
 #include "cli/reproduce/reproduce.h"
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 static void escape(FILE *to, const char *text) {

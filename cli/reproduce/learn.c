@@ -1,6 +1,7 @@
 /* What the items of V-NOTS share: data made by bdf, learning with progress, plain numbers. */
 #include "cli/reproduce/reproduce.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- data ---- */
 
@@ -38,6 +39,32 @@ cls_status cli_observe(const cls_system *s, size_t n, const double *starts, size
     return status;
 }
 
+cls_status cli_rewrite(const cls_system *s, const char *name, size_t n, const cli_line *lines,
+                       void (*anchors)(FILE *to), cls_system **out, cls_error *error) {
+    char *whole = NULL;
+    size_t size;
+    int replaced = 0;
+    *out = NULL;
+    FILE *to = open_memstream(&whole, &size);
+    if (!to) return cli_no_memory(error);
+    const char *text = cls_system_text(s);
+    for (size_t length; *text; text += length + (text[length] == '\n')) {
+        const char *line = NULL;
+        length = strcspn(text, "\n");
+        if (replaced && text[0] == ' ') continue;
+        if (anchors && !strncmp(text, "start", 5)) continue;
+        for (size_t i = 0; i < n; i++)
+            if (!strncmp(text, lines[i].begin, strlen(lines[i].begin))) line = lines[i].line;
+        replaced = line != NULL;
+        fprintf(to, "%.*s\n", line ? (int)strlen(line) : (int)length, line ? line : text);
+    }
+    if (anchors) anchors(to);
+    cls_status status = fclose(to) ? cli_no_memory(error) : CLS_OK;
+    if (!status) status = cls_system_parse(whole, name, NULL, out, error);
+    free(whole);
+    return status;
+}
+
 /* ---- learning ---- */
 
 typedef struct learning {
@@ -65,6 +92,17 @@ cls_status cli_learning(const cli_findings *f, const cls_system *s, const cls_ta
     if (!status && cli_interrupted())
         status = cli_fail(error, CLS_INTERRUPTED, "interrupted while learning");
     cli_progress_end(&l.progress);
+    return status;
+}
+
+cls_status cli_learn_text(const cli_findings *f, const char *text, const char *system,
+                          const cls_table *data, const char *name, cls_model **model,
+                          cls_learn_info *info, cls_error *error) {
+    cls_system *open = NULL;
+    cls_status status = cls_system_parse(text, system, NULL, &open, error);
+    if (!status)
+        status = cli_learning(f, open, data, name, cls_learn_defaults(), model, info, error);
+    cls_system_free(&open);
     return status;
 }
 
@@ -114,15 +152,13 @@ double cli_count_steps(const cls_system *s, const double *start, const char *sch
 
 /* ---- cells ---- */
 
-cls_status cli_findings_number(cli_findings *f, const char *row, const char *column,
-                               const char *paper, const char *expected, double ours,
-                               const char *note, cls_error *error) {
+void cli_add_number(cli_findings *f, const char *row, const char *column, const char *paper,
+                    const char *expected, double ours, const char *note) {
     cli_cell cell = {.column = column,
                      .paper = paper,
                      .expected = expected,
                      .ours = ours,
                      .beaten = paper != NULL,
                      .note = note};
-    snprintf(cell.row, sizeof cell.row, "%s", row);
-    return cli_findings_add(f, &cell, error);
+    cli_add_cell(f, cell, "%s", row);
 }

@@ -64,10 +64,8 @@ cls_status cli_motions_positions(const cli_motions *m, double sigma, uint64_t se
 
 /* ---- judging a model ---- */
 
-static size_t column_of(const cls_system *s, const char *name) {
-    size_t c = 0;
-    while (strcmp(cls_system_column(s, c), name) != 0) c++;
-    return c;
+static size_t energy_of(const cls_system *s) {
+    return (size_t)cli_column(s, "energy");
 }
 
 static double variance_of(size_t n, const double *x) {
@@ -86,8 +84,8 @@ typedef struct judge {
 /* One trajectory from its first two positions; what cannot be followed counts as infinite. */
 static void follow(const judge *j, const cls_system *model, size_t i, cli_score *sum) {
     const cli_motions *m = j->truth;
-    size_t n = cls_system_coordinate_count(m->s), energy = column_of(m->s, "energy");
-    size_t own_energy = column_of(model, "energy");
+    size_t n = cls_system_coordinate_count(m->s), energy = energy_of(m->s);
+    size_t own_energy = energy_of(model);
     double position = 0, off = 0, rows_ = (double)(m->steps + 1);
     for (size_t k = 0; k < n; k++) {
         j->state[k] = at(m, i, 0, 1 + k);
@@ -150,7 +148,7 @@ static cls_status curve_columns(const cli_motions *m, cls_table **out, cls_error
 }
 
 cls_status cli_motions_truth(const cli_motions *truth, cls_table **out, cls_error *error) {
-    size_t n = cls_system_coordinate_count(truth->s), energy = column_of(truth->s, "energy");
+    size_t n = cls_system_coordinate_count(truth->s), energy = energy_of(truth->s);
     cls_status status = curve_columns(truth, out, error);
     for (uint64_t r = 0; !status && r <= truth->steps; r++) {
         double row[16];
@@ -165,8 +163,8 @@ cls_status cli_motions_truth(const cli_motions *truth, cls_table **out, cls_erro
 /* As far as the model goes: one that runs away ends before. */
 cls_status cli_motions_curve(const cli_motions *truth, const cls_system *model, const char *scheme,
                              double h, cls_table **out, cls_error *error) {
-    size_t n = cls_system_coordinate_count(truth->s), energy = column_of(truth->s, "energy");
-    size_t own_energy = column_of(model, "energy");
+    size_t n = cls_system_coordinate_count(truth->s), energy = energy_of(truth->s);
+    size_t own_energy = energy_of(model);
     double row[16], *own = calloc(cls_system_column_count(model) + truth->columns, sizeof *own);
     double state[16], target[16], origin = 0;
     cls_simulate_options options = cls_simulate_defaults();
@@ -215,7 +213,7 @@ static double old_kick(size_t n, double h, const double *z0, const double *z1) {
 cls_status cli_motions_kicks(const cli_motions *truth, double h, double *right, double *old,
                              cls_error *error) {
     size_t n = cls_system_coordinate_count(truth->s), rows = truth->steps + 1;
-    size_t energy = column_of(truth->s, "energy");
+    size_t energy = energy_of(truth->s);
     cls_simulate_options options = cls_simulate_defaults();
     cls_simulator *sim = NULL;
     options.scheme = "leapfrog";

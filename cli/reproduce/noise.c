@@ -115,11 +115,10 @@ static cls_status run_trial(size_t k, double sigma, uint64_t seed, const cls_sys
     return status;
 }
 
-static cls_status add(cli_findings *f, const char *label, const noise *n, const char *column,
-                      double value, const char *expected, cls_error *error) {
-    cli_cell cell = {.column = column, .ours = value, .expected = expected};
-    snprintf(cell.row, sizeof cell.row, "%s, noise %s", label, n->label);
-    return cli_findings_add(f, &cell, error);
+static void add(cli_findings *f, const char *label, const noise *n, const char *column,
+                double value, const char *expected) {
+    cli_add_cell(f, (cli_cell){.column = column, .ours = value, .expected = expected},
+                 "%s, noise %s", label, n->label);
 }
 
 static cls_status run_problem(cli_findings *f, size_t k, const noise *n, const cls_system *s,
@@ -134,14 +133,12 @@ static cls_status run_problem(cli_findings *f, size_t k, const noise *n, const c
     }
     for (int way = 0; !status && way < n_ways; way++) {
         double error_of = sums[way].score.value[0] / (double)trials;
-        status = add(f, label, n, ways[way].label, error_of, NULL, error);
-        if (!status)
-            status =
-                add(f, label, n, "  its degree", sums[way].degree / (double)trials, NULL, error);
+        add(f, label, n, ways[way].label, error_of, NULL);
+        add(f, label, n, "  its degree", sums[way].degree / (double)trials, NULL);
     }
     for (int way = 0; !status && way < n_ways - 1; way++)
-        status = add(f, label, n, way ? "  weak / shooting" : "  (12) / shooting",
-                     sums[way].score.value[0] / sums[n_ways - 1].score.value[0], ">=1", error);
+        add(f, label, n, way ? "  weak / shooting" : "  (12) / shooting",
+            sums[way].score.value[0] / sums[n_ways - 1].score.value[0], ">=1");
     return status;
 }
 

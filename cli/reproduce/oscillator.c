@@ -354,9 +354,7 @@ static cls_status run(cli_findings *f, cls_error *error) {
                              .beaten = here->beaten,
                              .differs = here->differs,
                              .ours = w[i][here->run].error[here->error]};
-            snprintf(cell.row, sizeof cell.row, "%s", row_names[i]);
-            cls_status status = cli_findings_add(f, &cell, error);
-            if (status) return status;
+            cli_add_cell(f, cell, "%s", row_names[i]);
         }
     }
     return f->folder ? draw_figures(f, error) : CLS_OK;

@@ -24,15 +24,31 @@ typedef struct piston_case {
     const char *unknown[3];
     const char *rerun, *goal; /* mean absolute error: the paper's method run again, ours */
     uint64_t iterations;      /* of networks; not seconds: the same model on every machine */
+    const char *figures[2], *file;
 } piston_case;
 
 /* The other friction is known. */
 static const piston_case case_1 = {"F1 unknown", 1, {"F1"}, NULL, "<=5e-5", 600};
 static const piston_case case_2 = {"F2 unknown", 1, {"F2"}, NULL, "<=5e-5", 600};
-static const piston_case case_a = {"G unknown", 1, {"G"}, "2.4e-3", "<=1e-5", 4000};
-static const piston_case case_b = {"F1, F2 unknown", 2, {"F1", "F2"}, "5.1e-3", "<=5e-5", 600};
-static const piston_case case_c = {
-    "G, F1, F2 unknown", 3, {"G", "F1", "F2"}, "1.2e-2", "<=1e-4", 600};
+static const piston_case case_a = {
+    "G unknown", 1, {"G"}, "2.4e-3", "<=1e-5", 4000, {"vnots-figure-3-a", "vnots-figure-4-a"},
+    "literal-a"};
+static const piston_case case_b = {"F1, F2 unknown",
+                                   2,
+                                   {"F1", "F2"},
+                                   "5.1e-3",
+                                   "<=5e-5",
+                                   600,
+                                   {"vnots-figure-3-b", "vnots-figure-4-b"},
+                                   "literal-b"};
+static const piston_case case_c = {"G, F1, F2 unknown",
+                                   3,
+                                   {"G", "F1", "F2"},
+                                   "1.2e-2",
+                                   "<=1e-4",
+                                   600,
+                                   {"vnots-figure-3-c", "vnots-figure-4-c"},
+                                   "literal-c"};
 
 /* ---- data ---- */
 
@@ -114,34 +130,26 @@ static cls_status add_known(cli_findings *f, const cli_motion *truth, const cls_
         errors e;
         status = roll_out(f, i ? NULL : "known, vnots", truth, truth->system, lines[i].scheme,
                           reference, &e, error);
-        if (!status)
-            status = cli_findings_number(f, "G, F1, F2 known", lines[i].mae, NULL,
-                                         lines[i].expected, e.mean, NULL, error);
-        if (!status)
-            status = cli_findings_number(f, "G, F1, F2 known", lines[i].energy, NULL,
-                                         lines[i].expected_energy, e.energy, NULL, error);
+        if (!status) {
+            cli_add_number(f, "G, F1, F2 known", lines[i].mae, NULL, lines[i].expected, e.mean,
+                           NULL);
+            cli_add_number(f, "G, F1, F2 known", lines[i].energy, NULL, lines[i].expected_energy,
+                           e.energy, NULL);
+        }
     }
     return status;
 }
 
-static cls_status add_learned(cli_findings *f, const piston_case *c, const errors *e,
-                              const cls_learn_info *info, cls_error *error) {
+static void add_learned(cli_findings *f, const piston_case *c, const errors *e,
+                        const cls_learn_info *info) {
     static const char *const columns[] = {"MAE of x", "MAE of v", "MAE of T1", "MAE of T2"};
     const char *few = f->quick ? "from 1,000 trajectories: not judged" : NULL;
-    cls_status status = cli_findings_number(f, c->row, "MAE", c->rerun, f->quick ? NULL : c->goal,
-                                            e->mean, few, error);
-    for (int i = 0; !status && i < n_observables; i++)
-        status = cli_findings_number(f, c->row, columns[i], NULL, NULL, e->mae[i], NULL, error);
-    if (!status)
-        status =
-            cli_findings_number(f, c->row, "energy drift", NULL, "<=1e-12", e->energy, NULL, error);
-    if (!status)
-        status =
-            cli_findings_number(f, c->row, "entropy falls", NULL, "<=0", e->falls, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, c->row, "seconds to learn", NULL, NULL, info->seconds, NULL,
-                                     error);
-    return status;
+    cli_add_number(f, c->row, "MAE", c->rerun, f->quick ? NULL : c->goal, e->mean, few);
+    for (int i = 0; i < n_observables; i++)
+        cli_add_number(f, c->row, columns[i], NULL, NULL, e->mae[i], NULL);
+    cli_add_number(f, c->row, "energy drift", NULL, "<=1e-12", e->energy, NULL);
+    cli_add_number(f, c->row, "entropy falls", NULL, "<=0", e->falls, NULL);
+    cli_add_number(f, c->row, "seconds to learn", NULL, NULL, info->seconds, NULL);
 }
 
 /* ---- learning ---- */
@@ -167,20 +175,15 @@ static cls_status add_model(cli_findings *f, const char *row, const char *scheme
         roll_out(f, strcmp(scheme, "vnots") ? NULL : row, truth, s, scheme, reference, &e, error);
     if (status == CLS_NUMERIC) {
         error->message[0] = '\0'; /* an answer, not a mistake */
-        status = cli_findings_number(f, row, "steps simulated", NULL, expected ? ">=20000" : NULL,
-                                     cli_count_steps(s, truth->state, scheme, step),
-                                     "the simulation stops there", error);
-    } else {
-        if (!status)
-            status = cli_findings_number(f, row, "MAE", paper, expected, e.mean, note, error);
-        if (!status)
-            status = cli_findings_number(f, row, "energy drift", NULL, NULL, e.energy, NULL, error);
-        if (!status)
-            status = cli_findings_number(f, row, "entropy falls", NULL, NULL, e.falls, NULL, error);
+        cli_add_number(f, row, "steps simulated", NULL, expected ? ">=20000" : NULL,
+                       cli_count_steps(s, truth->state, scheme, step),
+                       "the simulation stops there");
+    } else if (!status) {
+        cli_add_number(f, row, "MAE", paper, expected, e.mean, note);
+        cli_add_number(f, row, "energy drift", NULL, NULL, e.energy, NULL);
+        cli_add_number(f, row, "entropy falls", NULL, NULL, e.falls, NULL);
     }
-    if (!status)
-        status =
-            cli_findings_number(f, row, "seconds to learn", NULL, NULL, info->seconds, NULL, error);
+    if (!status) cli_add_number(f, row, "seconds to learn", NULL, NULL, info->seconds, NULL);
     return status;
 }
 
@@ -206,46 +209,26 @@ static void print_anchors(FILE *to) {
     fputc('\n', to);
 }
 
-/* Plain networks of (x, v, T1, T2): G of four layers of 128, lambda_i = N^2 of three. */
+/* Plain networks of (x, v, T1, T2): G of four layers of 128, lambda_i = N^2 of three; the unknown parts of a case. */
 static const struct {
-    const char *part, *begin, *line;
+    const char *part;
+    cli_line line;
 } networks[] = {
-    {"G", "thermal lagrangian",
-     "thermal lagrangian G = unknown network(128, 128, 128, 128, plain)"},
-    {"F1", "friction F1", "friction F1 on T1: unknown network(128, 128, 128, plain, square)"},
-    {"F2", "friction F2", "friction F2 on T2: unknown network(128, 128, 128, plain, square)"},
+    {"G",
+     {"thermal lagrangian", "thermal lagrangian G = unknown network(128, 128, 128, 128, plain)"}},
+    {"F1", {"friction F1", "friction F1 on T1: unknown network(128, 128, 128, plain, square)"}},
+    {"F2", {"friction F2", "friction F2 on T2: unknown network(128, 128, 128, plain, square)"}},
 };
 
-static const char *line_of(const piston_case *c, const char *line) {
-    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
-        for (size_t k = 0; k < c->n_unknown; k++)
-            if (!strcmp(networks[i].part, c->unknown[k]) &&
-                !strncmp(line, networks[i].begin, strlen(networks[i].begin)))
-                return networks[i].line;
-    return NULL;
-}
-
-/* The piston's text with the unknown parts as the paper has them, and its anchors; without a start,
- * whose entropies a learned G does not have. */
+/* The piston's text with the unknown parts as the paper has them, and its anchors. */
 static cls_status write_literal(const piston_case *c, const cls_system *s, cls_system **out,
                                 cls_error *error) {
-    char *whole = NULL;
-    size_t size;
-    *out = NULL;
-    FILE *to = open_memstream(&whole, &size);
-    if (!to) return cli_no_memory(error);
-    const char *text = cls_system_text(s);
-    for (size_t length; *text; text += length + (text[length] == '\n')) {
-        const char *line = line_of(c, text);
-        length = strcspn(text, "\n");
-        if (!strncmp(text, "start", 5)) continue;
-        fprintf(to, "%.*s\n", line ? (int)strlen(line) : (int)length, line ? line : text);
-    }
-    print_anchors(to);
-    cls_status status = fclose(to) ? cli_no_memory(error) : CLS_OK;
-    if (!status) status = cls_system_parse(whole, "vnots-piston", NULL, out, error);
-    free(whole);
-    return status;
+    cli_line lines[3];
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
+        for (size_t k = 0; k < c->n_unknown; k++)
+            if (!strcmp(networks[i].part, c->unknown[k])) lines[n++] = networks[i].line;
+    return cli_rewrite(s, "vnots-piston", n, lines, print_anchors, out, error);
 }
 
 static cls_status run_literal(cli_findings *f, const piston_case *c, const cli_motion *truth,
@@ -255,17 +238,15 @@ static cls_status run_literal(cli_findings *f, const piston_case *c, const cli_m
     cls_learn_info info;
     const cli_literal how = {
         c->n_unknown, c->unknown, "vnots", 1e-4, 1, n_starts * (n_points - 1), 3};
-    const char *file = c == &case_a ? "literal-a" : c == &case_b ? "literal-b" : "literal-c";
     cls_status status = write_literal(c, truth->system, &s, error);
-    if (!status) status = cli_learn_literally(f, s, data, file, &how, &model, &info, error);
+    if (!status) status = cli_learn_literally(f, s, data, c->file, &how, &model, &info, error);
     if (!status)
         status = add_model(f, "the paper's method", "vnots", c->rerun, NULL,
                            "by Adam alone; the re-run went on by L-BFGS", truth, reference, model,
                            &info, error);
     if (!status)
-        status = cli_findings_number(f, "the paper's method", "steps of Adam", NULL, NULL,
-                                     (double)info.iterations,
-                                     "of 1,000 pairs; the paper has 50,000 epochs", error);
+        cli_add_number(f, "the paper's method", "steps of Adam", NULL, NULL,
+                       (double)info.iterations, "of 1,000 pairs; the paper has 50,000 epochs");
     if (!status)
         status = add_model(f, "the paper's networks, our scheme", "discrete-gradient", NULL, NULL,
                            NULL, truth, reference, model, &info, error);
@@ -303,7 +284,7 @@ static cls_status run_methods(cli_findings *f, const piston_case *c, const cli_m
     if (!status)
         status = roll_out(f, c->row, truth, cls_model_system(model), "discrete-gradient", reference,
                           &e, error);
-    if (!status) status = add_learned(f, c, &e, &info, error);
+    if (!status) add_learned(f, c, &e, &info);
     cls_model_free(&model);
     if (!status && !f->quick) status = run_networks(f, c, truth, reference, data, error);
     return status;
@@ -313,18 +294,12 @@ static cls_status run_methods(cli_findings *f, const piston_case *c, const cli_m
 static cls_status draw_figures(cli_findings *f, const piston_case *c, cls_error *error) {
     static const char *const path[] = {"x", "v.x", "T1", "T2", NULL};
     static const char *const off[] = {"energy - E0", "mean |error|", NULL};
-    static const char *const names[][2] = {
-        {"vnots-figure-3-a", "vnots-figure-4-a"},
-        {"vnots-figure-3-b", "vnots-figure-4-b"},
-        {"vnots-figure-3-c", "vnots-figure-4-c"},
-    };
-    int which = c == &case_a ? 0 : c == &case_b ? 1 : 2;
     const cli_figure motion = {
-        names[which][0], "V-NOTS, figure 3, curves of this case: the piston's motion",
+        c->figures[0], "V-NOTS, figure 3, curves of this case: the piston's motion",
         "truth (black), everything known (blue) and what was learned (purple "
         "G, green F, red both, orange F2, brown F1) lie on each other",
         path};
-    const cli_figure errors_ = {names[which][1],
+    const cli_figure errors_ = {c->figures[1],
                                 "V-NOTS, figure 4, curves of this case: energy and mean error",
                                 "the energy error stays small and the error of the components "
                                 "bounded, all cases alike",

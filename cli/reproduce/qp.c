@@ -35,12 +35,11 @@ static double step(void) {
     return acos(-1) / 10;
 }
 
-static cls_status add(study *s, const char *row, const char *column, const char *paper,
-                      const char *expected, double ours, const char *note) {
+static void add(study *s, const char *row, const char *column, const char *paper,
+                const char *expected, double ours, const char *note) {
     cli_cell cell = {
         .column = column, .paper = paper, .expected = expected, .ours = ours, .note = note};
-    snprintf(cell.row, sizeof cell.row, "%s", row);
-    return cli_findings_add(s->f, &cell, s->error);
+    cli_add_cell(s->f, cell, "%s", row);
 }
 
 /* ---- the truth ---- */
@@ -270,24 +269,20 @@ static cls_status literal_method(study *s) {
     if (!status) status = identify(s, data, NULL, NULL, 1, &o);
     if (!status) status = compare(s, &o, s->truth, &here);
     if (!status) status = compare(s, &o, s->elsewhere, &there);
-    if (!status)
-        status = add(s, row, "(3.10) rms", NULL, "1.09e-5", o.info.friction.residual, NULL);
-    if (!status) status = add(s, row, "(3.11) rms", NULL, "2.749e-3", o.info.energy.residual, NULL);
-    if (!status)
-        status = add(s, row, "rank of M", NULL, "22", (double)o.info.friction.rank,
-                     "of 33: only M 1 is seen (F4)");
-    if (!status)
-        status =
-            add(s, row, "lowest eigenvalue of M", NULL, "<=-0.02", here.eigen, "M is indefinite");
-    if (!status)
-        status = add(s, row, "largest dE/ds", NULL, "<=1e-10", here.slope,
-                     "the energy has no temperature (F6); truth 380");
-    if (!status) status = add(s, row, "M dE", "1e-16", "<=1e-12", here.degeneracy, "trivially");
-    if (!status) status = add(s, row, "Fig 4.5, data", NULL, "0.0185", here.any[0], NULL);
-    if (!status) status = add(s, row, "Fig 4.5, to 2T", NULL, "0.0208", here.any[1], NULL);
-    if (!status)
-        status = add(s, row, "other start: dS < 0", NULL, "321", (double)there.negative,
-                     "of 321 points (F5)");
+    if (!status) {
+        add(s, row, "(3.10) rms", NULL, "1.09e-5", o.info.friction.residual, NULL);
+        add(s, row, "(3.11) rms", NULL, "2.749e-3", o.info.energy.residual, NULL);
+        add(s, row, "rank of M", NULL, "22", (double)o.info.friction.rank,
+            "of 33: only M 1 is seen (F4)");
+        add(s, row, "lowest eigenvalue of M", NULL, "<=-0.02", here.eigen, "M is indefinite");
+        add(s, row, "largest dE/ds", NULL, "<=1e-10", here.slope,
+            "the energy has no temperature (F6); truth 380");
+        add(s, row, "M dE", "1e-16", "<=1e-12", here.degeneracy, "trivially");
+        add(s, row, "Fig 4.5, data", NULL, "0.0185", here.any[0], NULL);
+        add(s, row, "Fig 4.5, to 2T", NULL, "0.0208", here.any[1], NULL);
+        add(s, row, "other start: dS < 0", NULL, "321", (double)there.negative,
+            "of 321 points (F5)");
+    }
     if (!status) status = keep_rates(s, &o, "literal");
     outcome_free(&o);
     return status;
@@ -302,26 +297,22 @@ static cls_status sound_method(study *s) {
     if (!status) status = identify(s, data, NULL, NULL, 0, &o);
     if (!status) status = compare(s, &o, s->truth, &here);
     if (!status) status = compare(s, &o, s->elsewhere, &there);
-    if (!status) status = add(s, row, "T off by, K", NULL, "<=7.3e-3", here.T, NULL);
-    if (!status)
-        status = add(s, row, "k off by", NULL, "<=3e-4",
-                     fmax(fabs(here.k_low - 0.5), fabs(here.k_high - 0.5)), "truth 0.5");
-    if (!status) status = add(s, row, "ds/dt error, data", NULL, "<=1.1e-3", here.sdot[0], NULL);
-    if (!status) status = add(s, row, "ds/dt error, to 2T", NULL, "<=3.0e-3", here.sdot[1], NULL);
-    if (!status) status = add(s, row, "Fig 4.5, data", NULL, NULL, here.any[0], NULL);
-    if (!status) status = add(s, row, "Fig 4.5, to 2T", NULL, NULL, here.any[1], NULL);
-    if (!status)
-        status = add(s, row, "M dE", "1e-16", "<=1e-12", fmax(here.degeneracy, there.degeneracy),
-                     "by form, with temperatures");
-    if (!status)
-        status = add(s, row, "lowest eigenvalue of M", NULL, ">=-1e-12",
-                     fmin(here.eigen, there.eigen), NULL);
-    if (!status)
-        status = add(s, row, "other start: dS < 0", NULL, "<=0", (double)there.negative,
-                     "of 321 points");
-    if (!status)
-        status = add(s, row, "KKT residual", NULL, "<=1e-9",
-                     fmax(o.info.energy.kkt, o.info.friction.kkt), NULL);
+    if (!status) {
+        add(s, row, "T off by, K", NULL, "<=7.3e-3", here.T, NULL);
+        add(s, row, "k off by", NULL, "<=3e-4",
+            fmax(fabs(here.k_low - 0.5), fabs(here.k_high - 0.5)), "truth 0.5");
+        add(s, row, "ds/dt error, data", NULL, "<=1.1e-3", here.sdot[0], NULL);
+        add(s, row, "ds/dt error, to 2T", NULL, "<=3.0e-3", here.sdot[1], NULL);
+        add(s, row, "Fig 4.5, data", NULL, NULL, here.any[0], NULL);
+        add(s, row, "Fig 4.5, to 2T", NULL, NULL, here.any[1], NULL);
+        add(s, row, "M dE", "1e-16", "<=1e-12", fmax(here.degeneracy, there.degeneracy),
+            "by form, with temperatures");
+        add(s, row, "lowest eigenvalue of M", NULL, ">=-1e-12", fmin(here.eigen, there.eigen),
+            NULL);
+        add(s, row, "other start: dS < 0", NULL, "<=0", (double)there.negative, "of 321 points");
+        add(s, row, "KKT residual", NULL, "<=1e-9", fmax(o.info.energy.kkt, o.info.friction.kkt),
+            NULL);
+    }
     if (!status) status = keep_rates(s, &o, "sound");
     outcome_free(&o);
     return status;
@@ -342,17 +333,16 @@ static cls_status other_dictionaries(study *s) {
     if (!status) status = identify(s, data, LENGTHS, NULL, 0, &o);
     double a = status ? NAN : coefficient(o.id, "sqrt(q1x^2 + q1y^2)") + 0.1;
     double b = status ? NAN : coefficient(o.id, "sqrt((q2x - q1x)^2 + (q2y - q1y)^2)") + 0.1;
-    if (!status)
-        status =
-            add(s, "sound, with lengths", "residual", NULL, "<=1e-13", o.info.reversible, NULL);
-    if (!status)
-        status = add(s, "sound, with lengths", "coefficient + 0.1", NULL, "<=1e-10",
-                     fmax(fabs(a), fabs(b)), NULL);
+    if (!status) {
+        add(s, "sound, with lengths", "residual", NULL, "<=1e-13", o.info.reversible, NULL);
+        add(s, "sound, with lengths", "coefficient + 0.1", NULL, "<=1e-10", fmax(fabs(a), fabs(b)),
+            NULL);
+    }
     data = NULL;
     if (!status) status = make_data(s, 1, 1, 0, 1, &data);
     if (!status) status = identify(s, data, ONE_T, NULL, 0, &one);
     if (!status) status = compare(s, &one, s->truth, &m);
-    if (!status) status = add(s, "sound, theta_a only", "T off by, K", NULL, "<=0.09", m.T, NULL);
+    if (!status) add(s, "sound, theta_a only", "T off by, K", NULL, "<=0.09", m.T, NULL);
     outcome_free(&o);
     outcome_free(&one);
     return status;
@@ -382,9 +372,9 @@ static cls_status order(study *s, const char *row, const cls_system *system, int
         for (size_t j = 0; j < NZ && !status; j++)
             error = cli_worse(error, cli_max_distance(path, reference, state_names[j]));
         cls_table_free(&path);
-        if (!status && known) status = add(s, row, columns[k], NULL, want[k], error, NULL);
+        if (!status && known) add(s, row, columns[k], NULL, want[k], error, NULL);
     }
-    if (!status) status = add(s, row, "order", NULL, "2.00", log2(last / error), NULL);
+    if (!status) add(s, row, "order", NULL, "2.00", log2(last / error), NULL);
     cls_table_free(&reference);
     return status;
 }
@@ -398,12 +388,11 @@ static cls_status laws(study *s, const char *row, const cli_motion *m) {
     const double *S = cli_series(path, "entropy"), *E = cli_series(path, "energy");
     double falls = 0;
     for (size_t i = 1; i < cls_table_rows(path); i++) falls += S[i] - S[i - 1] < -1e-14 * S[i];
-    status = add(s, row, "|dE|/E to 2T", NULL, "<=1e-14",
-                 cli_max_drift(path, "energy", E[0], 0) / fabs(E[0]), NULL);
-    if (!status)
-        status = add(s, row, "|dJ| to 2T", NULL, "<=1e-12",
-                     cli_max_drift(path, "J", cli_series(path, "J")[0], 0), NULL);
-    if (!status) status = add(s, row, "falls of entropy", NULL, "<=0", falls, "of 320 steps");
+    add(s, row, "|dE|/E to 2T", NULL, "<=1e-14",
+        cli_max_drift(path, "energy", E[0], 0) / fabs(E[0]), NULL);
+    add(s, row, "|dJ| to 2T", NULL, "<=1e-12",
+        cli_max_drift(path, "J", cli_series(path, "J")[0], 0), NULL);
+    add(s, row, "falls of entropy", NULL, "<=0", falls, "of 320 steps");
     cls_table_free(&path);
     return status;
 }
@@ -413,8 +402,8 @@ static cls_status midpoint(study *s) {
     cls_status status = cli_short_run(&s->own, "implicit-midpoint", CLS_FIRST_MOMENTUM, step(),
                                       ROWS - 1, &path, s->error);
     if (!status)
-        status = add(s, "implicit midpoint, true", "|dE| to 2T", NULL, "0.53",
-                     cli_max_drift(path, "energy", cli_series(path, "energy")[0], 0), NULL);
+        add(s, "implicit midpoint, true", "|dE| to 2T", NULL, "0.53",
+            cli_max_drift(path, "energy", cli_series(path, "energy")[0], 0), NULL);
     cls_table_free(&path);
     return status;
 }
@@ -432,9 +421,10 @@ static cls_status free_run(study *s, const outcome *o) {
         if (k < 4) q = cli_worse(q, e);
         if (k >= 8) S = cli_worse(S, e);
     }
-    if (!status) status = add(s, "free run, learned", "s to 2T off by", NULL, "<=1e-3", S, NULL);
-    if (!status)
-        status = add(s, "free run, learned", "q to 2T off by", NULL, NULL, q, "a matter of phase");
+    if (!status) {
+        add(s, "free run, learned", "s to 2T off by", NULL, "<=1e-3", S, NULL);
+        add(s, "free run, learned", "q to 2T off by", NULL, NULL, q, "a matter of phase");
+    }
     cls_table_free(&path);
     return status;
 }
@@ -490,11 +480,11 @@ static cls_status noise(study *s) {
     }
     if (status) return status;
     const char *row = s->f->quick ? "1 % noise, 4 seeds" : "1 % noise, 20 seeds";
-    status = add(s, row, "k off by, rms", NULL, "<=0.005", sqrt(sum), "truth 0.5");
-    if (!status) status = add(s, row, "k off by, worst", NULL, "<=0.01", worst, NULL);
-    if (!status) status = add(s, row, "M dE", NULL, "<=1e-12", degeneracy, NULL);
-    if (!status) status = add(s, row, "falls of entropy", NULL, "<=0", falls, "of 320 steps each");
-    if (!status) status = add(s, row, "other start: dS < 0", NULL, "<=0", negative, NULL);
+    add(s, row, "k off by, rms", NULL, "<=0.005", sqrt(sum), "truth 0.5");
+    add(s, row, "k off by, worst", NULL, "<=0.01", worst, NULL);
+    add(s, row, "M dE", NULL, "<=1e-12", degeneracy, NULL);
+    add(s, row, "falls of entropy", NULL, "<=0", falls, "of 320 steps each");
+    add(s, row, "other start: dS < 0", NULL, "<=0", negative, NULL);
     return status;
 }
 

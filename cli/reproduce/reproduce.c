@@ -7,6 +7,7 @@
  * ours does, even where it happens to be nearer to the paper. */
 #include "cli/reproduce/reproduce.h"
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,16 +32,20 @@ enum { n_items = sizeof items / sizeof *items };
 
 /* ---- what items use ---- */
 
-cls_status cli_findings_add(cli_findings *f, const cli_cell *cell, cls_error *error) {
+void cli_add_cell(cli_findings *f, cli_cell cell, const char *row, ...) {
+    va_list arguments;
+    va_start(arguments, row);
+    vsnprintf(cell.row, sizeof cell.row, row, arguments);
+    va_end(arguments);
     if (f->n == f->capacity) {
         size_t capacity = f->capacity ? 2 * f->capacity : 64;
         cli_cell *cells = realloc(f->cells, capacity * sizeof *cells);
-        if (!cells) return cli_no_memory(error);
+        f->full |= !cells;
+        if (!cells) return;
         f->cells = cells;
         f->capacity = capacity;
     }
-    f->cells[f->n++] = *cell;
-    return CLS_OK;
+    f->cells[f->n++] = cell;
 }
 
 cls_status cli_short_run(const cli_motion *m, const char *scheme, cls_first_step first, double h,
@@ -296,6 +301,7 @@ static cls_status run_item(call *c, const cli_item *item, cls_error *error) {
     double start = cli_seconds();
     c->f->item = item;
     cls_status status = item->run(c->f, error);
+    if (!status && c->f->full) status = cli_no_memory(error);
     if (!status) status = take_result(c, cli_seconds() - start, error);
     cli_forget_curves(c->f);
     c->f->n = c->f->n_figures = 0;

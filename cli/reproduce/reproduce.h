@@ -39,6 +39,7 @@ typedef struct cli_findings {
     struct cli_trials *trials;   /* of the dtlm tables: kept from one item to the next */
     size_t n, capacity;
     cli_cell *cells;
+    int full;         /* a cell had no memory: the item fails at its end */
     size_t n_figures; /* drawn by the item that is run */
     cli_figure figures[cli_most_figures];
     size_t n_curves; /* runs kept to be drawn */
@@ -46,7 +47,8 @@ typedef struct cli_findings {
     char label_texts[cli_most_curves][64];
     const char *labels[cli_most_curves]; /* into the texts */
 } cli_findings;
-cls_status cli_findings_add(cli_findings *f, const cli_cell *cell, cls_error *error);
+/* In the row of this text. */
+void cli_add_cell(cli_findings *f, cli_cell cell, const char *row, ...) CLS_PRINTF(3, 4);
 
 typedef struct cli_item {
     const char *name;
@@ -113,6 +115,17 @@ cls_status cli_observe(const cls_system *s, size_t n, const double *starts, size
 cls_status cli_learning(const cli_findings *f, const cls_system *s, const cls_table *data,
                         const char *name, cls_learn_options options, cls_model **model,
                         cls_learn_info *info, cls_error *error);
+/* The same of a system's text, by the defaults. */
+cls_status cli_learn_text(const cli_findings *f, const char *text, const char *system,
+                          const cls_table *data, const char *name, cls_model **model,
+                          cls_learn_info *info, cls_error *error);
+/* A system with other lines in the place of those that begin so, and of what goes on with them. anchors: printed behind
+ * them, NULL: none; then there is no start in entropies, because what is learned has its own. */
+typedef struct cli_line {
+    const char *begin, *line;
+} cli_line;
+cls_status cli_rewrite(const cls_system *s, const char *name, size_t n, const cli_line *lines,
+                       void (*anchors)(FILE *to), cls_system **out, cls_error *error);
 /* As V-NOTS learns: mean squares of a scheme's rows, all alike, and of the anchors, Adam from 1e-3 to `last_rate`,
  * its last iterate; a step has 1,000 pairs where an epoch of the paper has 100,000. With -o DIR it goes on from
  * DIR/FILE.checkpoint and leaves DIR/FILE.safetensors. */
@@ -130,9 +143,8 @@ cls_status cli_learn_literally(const cli_findings *f, const cls_system *s, const
 /* Steps of a simulation that stops before its end. */
 double cli_count_steps(const cls_system *s, const double *start, const char *scheme, double h);
 /* A cell whose paper's number, if any, is an error to be beaten. */
-cls_status cli_findings_number(cli_findings *f, const char *row, const char *column,
-                               const char *paper, const char *expected, double ours,
-                               const char *note, cls_error *error);
+void cli_add_number(cli_findings *f, const char *row, const char *column, const char *paper,
+                    const char *expected, double ours, const char *note);
 
 /* ---- short motions kept in memory ---- */
 

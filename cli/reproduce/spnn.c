@@ -164,52 +164,37 @@ static cls_status add_scores(cli_findings *f, const way *w, const cls_system *mo
     int judged = w->judged && !f->quick;
     cls_status status = follow(model, rows, &found, error);
     if (!status) status = run_far(model, rows, &info, &steps, error);
-    if (!status)
-        status = cli_findings_number(f, w->row, "MSE q", "3.7e-2", judged ? "<=1e-6" : NULL,
-                                     found.q, w->given, error);
-    if (!status)
-        status = cli_findings_number(f, w->row, "MSE p", "1e-3", judged ? "<=1e-7" : NULL, found.p,
-                                     NULL, error);
-    if (!status)
-        status = cli_findings_number(f, w->row, "MSE s", "3.2e-5", judged ? "<=3e-8" : NULL,
-                                     found.s, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, w->row, "entropy falls", "871", judged ? "0" : NULL,
-                                     (double)found.falls, "of 1,990 steps", error);
-    if (!status)
-        status = cli_findings_number(f, w->row, "steps, 100 x", NULL, judged ? "19900" : NULL,
-                                     steps, "theirs is NaN at ten times the horizon", error);
-    if (!status)
-        status = cli_findings_number(f, w->row, "energy drift, 100 x", NULL,
-                                     judged ? "<=1e-11" : NULL, info.energy_relative, NULL, error);
-    if (!status)
-        status = cli_findings_number(f, w->row, "entropy falls, 100 x", NULL, judged ? "0" : NULL,
-                                     (double)info.entropy_falls, NULL, error);
+    if (!status) {
+        cli_add_number(f, w->row, "MSE q", "3.7e-2", judged ? "<=1e-6" : NULL, found.q, w->given);
+        cli_add_number(f, w->row, "MSE p", "1e-3", judged ? "<=1e-7" : NULL, found.p, NULL);
+        cli_add_number(f, w->row, "MSE s", "3.2e-5", judged ? "<=3e-8" : NULL, found.s, NULL);
+        cli_add_number(f, w->row, "entropy falls", "871", judged ? "0" : NULL, (double)found.falls,
+                       "of 1,990 steps");
+        cli_add_number(f, w->row, "steps, 100 x", NULL, judged ? "19900" : NULL, steps,
+                       "theirs is NaN at ten times the horizon");
+        cli_add_number(f, w->row, "energy drift, 100 x", NULL, judged ? "<=1e-11" : NULL,
+                       info.energy_relative, NULL);
+        cli_add_number(f, w->row, "entropy falls, 100 x", NULL, judged ? "0" : NULL,
+                       (double)info.entropy_falls, NULL);
+    }
     return status;
 }
 
 static cls_status run_way(cli_findings *f, const way *w, const double *rows, const cls_table *data,
                           cls_error *error) {
-    cls_system *open = NULL;
     cls_model *model = NULL;
     cls_learn_info info;
-    cls_status status = cls_system_parse(w->text, "double pendulum", NULL, &open, error);
-    if (!status)
-        status = cli_learning(f, open, data, "database_double_pendulum.mat", cls_learn_defaults(),
-                              &model, &info, error);
+    cls_status status = cli_learn_text(f, w->text, "double pendulum", data,
+                                       "database_double_pendulum.mat", &model, &info, error);
     if (!status) status = add_scores(f, w, cls_model_system(model), rows, error);
-    if (!status)
-        status = cli_findings_number(f, w->row, "theta, mean", NULL, NULL, info.temperature,
-                                     "by their formulas 292.5", error);
-    if (!status)
-        status =
-            cli_findings_number(f, w->row, "  its error", NULL, NULL, info.temperature_error,
-                                "as the rows say: a common T0 is seen through dS alone", error);
-    if (!status)
-        status = cli_findings_number(f, w->row, "seconds to learn", NULL, NULL, info.seconds, NULL,
-                                     error);
+    if (!status) {
+        cli_add_number(f, w->row, "theta, mean", NULL, NULL, info.temperature,
+                       "by their formulas 292.5");
+        cli_add_number(f, w->row, "  its error", NULL, NULL, info.temperature_error,
+                       "as the rows say: a common T0 is seen through dS alone");
+        cli_add_number(f, w->row, "seconds to learn", NULL, NULL, info.seconds, NULL);
+    }
     cls_model_free(&model);
-    cls_system_free(&open);
     return status;
 }
 

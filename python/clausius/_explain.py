@@ -1,4 +1,4 @@
-"""What is found in systems and models: laws that nobody declared, short formulas for what was learned."""
+"""What is found in systems and models: laws that are not declared, short formulas for what was learned."""
 import os
 import tempfile
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Progress: tqdm where it is installed, a line on the terminal where it is not, nothing where nobody looks."""
+"""Progress: tqdm where it is installed, a line on the terminal where it is not, nothing without a terminal."""
 import logging
 import sys
 import time

@@ -38,7 +38,7 @@ PyObject *core_usage(const char *format, ...) CLS_PRINTF(1, 2);
 
 /* ---- arrays.c ---- */
 
-/* Numbers of somebody else's array, C-contiguous doubles; converted (one copy) if they are not. */
+/* Numbers of the caller's array, C-contiguous doubles; converted (one copy) if they are not. */
 typedef struct core_array {
     Py_buffer view;
     const double *data;
@@ -68,7 +68,7 @@ void core_assignments_release(core_assignments *a);
 typedef struct core_work {
     void (*run)(struct core_work *work);
     void *job;
-    PyObject *progress; /* called with the arguments of `describe`; NULL: nobody */
+    PyObject *progress; /* called with the arguments of `describe`; NULL: none */
     PyObject *(*describe)(struct core_work *work); /* a tuple, made with the lock held */
     pthread_t thread; /* that of the work: others that help it only look at `stop` */
     double last;

@@ -434,7 +434,7 @@ static PyMethodDef methods[] = {
     {"_write", write_model, METH_O, "the model as a file"},
     {"_model_text", model_text, METH_NOARGS, "what was learned"},
     {"_extract", extract, METH_VARARGS, "a learned component alone in a file"},
-    {"_invariants", core_invariants, METH_VARARGS, "laws that nobody declared"},
+    {"_invariants", core_invariants, METH_VARARGS, "laws that are not declared"},
     {"_formulas", core_formulas, METH_VARARGS, "short formulas for what was learned"},
     {"_outside", outside, METH_O, "where states leave the range of the data"},
     {0},

@@ -1,4 +1,4 @@
-/* Laws that nobody declared and short formulas for what was learned, as Python objects. Both take
+/* Laws that are not declared and short formulas for what was learned, as Python objects. Both take
  * seconds at most and run without the interpreter's lock. */
 #include "core.h"
 #include <clausius/formulas.h>

@@ -40,7 +40,7 @@ static int interrupted(void *context) {
     return core_work_check(&((learning *)context)->work);
 }
 
-/* What learn tells of a convex identification. */
+/* What learn reports of a convex identification. */
 static void summarise(learning *l) {
     const cls_identify_info *f = &l->identify_info;
     l->info = (cls_learn_info){.parameters = f->energy.terms + f->friction.terms,

@@ -3,7 +3,7 @@
  *
  * definition.c tries each friction and each conductance on its own and finds eigenvalues of whole
  * matrices: that costs the square and the cube of the number of elements, and prints a page. Here
- * all numbers of all laws are outputs of one program; a law is told by its worst element, where it
+ * all numbers of all laws are outputs of one program; a law is reported by its worst element, where it
  * is and how many there are. Matrices (masses, heat capacities, the Hessian) have few entries in a
  * row: they are definite when all pivots of a symmetric elimination are positive, which costs what
  * the entries cost. The number told is the smallest pivot; for a diagonal matrix that is the

@@ -3,7 +3,7 @@
  * The scale of a quantity on a trajectory is the largest absolute value that the quantity or any of
  * its additive terms (partial sums included) takes there. A sum cannot be known better than the
  * round-off of its terms: an energy of 1e-9 that is the difference of two numbers near 1 may wander
- * by 1e-16, which is 1e-7 of itself and still nobody's fault. For most systems the scale is |E|
+ * by 1e-16, which is 1e-7 of itself and still only round-off. For most systems the scale is |E|
  * within a factor of a few. An entropy is measured by the largest sum of |terms|.
  *
  * Nor can a function of a state be known better than the state: a row is rounded to doubles, half an

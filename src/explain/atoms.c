@@ -5,7 +5,6 @@
  * exponentials only of what has no unit. */
 #include "explain/formulas.h"
 #include <stdlib.h>
-#include <string.h>
 
 enum { MAX_ATOMS = 16 };
 

@@ -34,7 +34,7 @@ typedef struct clsi_draft_column {
     const char *why; /* it is left out */
     clsi_role role;
     int hidden; /* a coordinate of which only the velocity is measured */
-    int held;   /* stays where it is for most rows, then jumps: somebody switches it */
+    int held;   /* stays where it is for most rows, then jumps: a switch */
     double first;
     cls_column_facts facts;
 } clsi_draft_column;

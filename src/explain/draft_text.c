@@ -1,7 +1,6 @@
 /* The text of a draft: what the plainest system with such columns looks like, and what in it is a guess. */
 #include "base/locale.h"
 #include "explain/draft.h"
-#include <clausius/graph.h>
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -150,7 +149,7 @@ static const char *heated(const clsi_draft *d, size_t k) {
     return c ? c->variable : "T_body";
 }
 
-/* What heats is in watts: then heat capacities are told in J/K. */
+/* What heats is in watts: then heat capacities are in J/K. */
 static const clsi_draft_column *watts(const clsi_draft *d) {
     static const char *const power[] = {"W", NULL};
     const clsi_draft_column *c;
@@ -288,7 +287,7 @@ static void write_parameters(const clsi_draft *d) {
 }
 
 /* One thing that turns is a pendulum first; within a turn it may be a disc on a spring, which is written but not
- * unknown: with both, a weight is told worse (decision 315). */
+ * unknown: with both, a weight is found less exactly (decision 315). */
 static int is_pendulum(const clsi_draft *d) {
     return clsi_draft_coordinates(d) == 1 && clsi_draft_coordinate(d, 0)->role == ANGLE;
 }

@@ -2,7 +2,6 @@
 #include "base/locale.h"
 #include "base/misuse.h"
 #include "explain/explain.h"
-#include <clausius/graph.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

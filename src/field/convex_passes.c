@@ -9,7 +9,6 @@
  * so their own passes do all the work, block by block (clsi_field_blocks). What comes back for W
  * is multiplied by dW/dtheta: sums once in the end, rows when they are complete. */
 #include "field/convex.h"
-#include "base/base.h"
 #include <stdint.h>
 #include <string.h>
 

@@ -25,7 +25,6 @@
  * block at hand. */
 #include "field/network_node.h"
 #include "field/network_kernels.h"
-#include "base/base.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

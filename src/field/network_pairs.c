@@ -206,7 +206,7 @@ static void forward(pair_pass *p, const double *x) {
     take(p->points, p->f->d, x, &p->layer[0], p->layer[0].a);
     for (size_t l = 1; l < net->n_layers; l++) {
         layer *y = &p->layer[l], *in = &p->layer[l - 1];
-        if (!p->pairs) { /* nobody asks for z */
+        if (!p->pairs) { /* z is not wanted */
             multiply_into(p, CLSI_NETWORK_FORWARD, net->layer[l - 1].in, in->a, in->ld,
                           p->r->theta_t[l - 1], p->r->theta_t[l], p->r->bias[l - 1], y);
             continue;

@@ -84,7 +84,7 @@ static cls_status copy_names(const clsi_field *f, terms *t, cls_error *error) {
     return CLS_OK;
 }
 
-/* What somebody meant who separates terms as arguments are, or whose data lack the momenta. */
+/* What was meant where terms are separated as arguments are, or whose data lack the momenta. */
 static const char *advice(const terms *t, const char *text) {
     int depth = 0, momenta = 0;
     for (const char *c = text; *c; c++) {

@@ -375,7 +375,7 @@ static cls_status keep_trajectories(clsi_points *p, const group *groups, size_t 
 static const double FAINT = 1e-6;
 enum { LONG = 20, ENOUGH = 200 }; /* intervals of a window; windows that must be left */
 
-/* Intervals that the noise asks for; p->trained are all trajectories. */
+/* Intervals of a window, by the noise; p->trained are all trajectories. */
 static size_t wanted_intervals(const clsi_points *p) {
     double most = 2;
     for (size_t k = 0; k < p->nz; k++) {

@@ -96,14 +96,6 @@ static void begin_here(void *context, uint64_t seed, double *theta) {
     memcpy(theta, d->w->theta, d->w->unknowns->n_theta * sizeof *theta);
 }
 
-/* What the problem makes of theta. */
-static const double *meant(derivation *d, const double *theta) {
-    if (!d->conditions) return theta;
-    memcpy(d->place, theta, d->w->unknowns->n_theta * sizeof *theta);
-    clsi_conditions_project(d->conditions, d->place);
-    return d->place;
-}
-
 static double rms(clsi_derivative *of, const double *theta) {
     clsi_problem problem;
     clsi_derivative_problem(of, &problem);
@@ -112,12 +104,12 @@ static double rms(clsi_derivative *of, const double *theta) {
 
 static double validate_derivative(void *context, const double *theta) {
     derivation *d = context;
-    return rms(d->held, meant(d, theta));
+    return rms(d->held, clsi_conditions_meant(d->conditions, theta, d->place));
 }
 
 static double roll_derivative_out(void *context, const double *theta) {
     derivation *d = context;
-    return clsi_learner_rollout(d->w, meant(d, theta));
+    return clsi_learner_rollout(d->w, clsi_conditions_meant(d->conditions, theta, d->place));
 }
 
 static int progress_of_derivative(void *context, const clsi_training_progress *p) {
@@ -130,19 +122,6 @@ static void keep_begin(void *context, clsi_archive *a) {
     clsi_loss_curve_keep(&w->curve, a);
 }
 
-static cls_status set_derivative_problem(derivation *d, clsi_problem *inner, clsi_problem *out) {
-    clsi_learner *w = d->w;
-    clsi_derivative_problem(d->trained, inner);
-    *out = *inner;
-    if (!clsi_anchors_count(w->anchors)) return CLS_OK;
-    cls_status status = clsi_conditions_create(w->anchors, inner, w->o->anchor_weight, w->theta,
-                                               &d->conditions, w->error);
-    if (status != CLS_OK) return status;
-    clsi_conditions_problem(d->conditions, out);
-    clsi_conditions_project(d->conditions, w->theta);
-    return CLS_OK;
-}
-
 static cls_status train_derivative(derivation *d, const char *what, double *theta) {
     clsi_learner *w = d->w;
     const cls_learn_options *o = w->o;
@@ -151,8 +130,11 @@ static cls_status train_derivative(derivation *d, const char *what, double *thet
         name = w->unknowns->n_theta <= 2000 ? "lm" : "lbfgs";
     clsi_problem inner, problem;
     clsi_training_info found;
-    cls_status status = set_derivative_problem(d, &inner, &problem);
+    clsi_derivative_problem(d->trained, &inner);
+    cls_status status = clsi_conditions_create(w->anchors, &inner, o->anchor_weight, w->theta,
+                                               &d->conditions, &problem, w->error);
     if (status != CLS_OK) return status;
+    clsi_conditions_project(d->conditions, w->theta);
     clsi_training t = {.problem = &problem,
                        .optimizer = clsi_optimizer_find(name),
                        .max_iterations = o->max_iterations ? o->max_iterations : DERIVATIVE_FIT,
@@ -175,7 +157,7 @@ static cls_status train_derivative(derivation *d, const char *what, double *thet
     clsi_loss_curve_clear(&w->curve);
     status = clsi_train(&t, theta, &found, w->error);
     if (status != CLS_OK) return status;
-    if (d->conditions) clsi_conditions_project(d->conditions, theta);
+    clsi_conditions_project(d->conditions, theta);
     memcpy(w->theta, theta, w->unknowns->n_theta * sizeof *theta);
     w->info->iterations += found.iterations;
     w->info->rollout = found.rollout;

@@ -9,7 +9,6 @@
 #include "base/base.h"
 #include "base/misuse.h"
 #include "base/options.h"
-#include "learn/many/local.h"
 #include "learn/recording/measured.h"
 #include <clausius/identify.h>
 #include <math.h>

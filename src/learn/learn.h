@@ -133,7 +133,7 @@ double clsi_points_spread(const clsi_points *p, size_t k);
  * trajectories) that a smooth motion does not have: what is left is noise, and a little of the
  * motion's own sixth derivative. 0 when no trajectory has three points. */
 double clsi_points_noise(const clsi_points *p, size_t k);
-/* Are windows longer than a motion without noise asks for? */
+/* Are windows longer than without noise? */
 int clsi_points_long(const clsi_points *p);
 /* Are rows so far apart, and so unevenly, that a quadrature over them is poor? */
 int clsi_points_uneven(const clsi_points *p);
@@ -168,7 +168,7 @@ typedef struct clsi_unknown {
 
 /* Other choices than the usual ones. */
 typedef struct clsi_choices {
-    size_t halved;   /* the bases that nobody asked for: their number of terms halved so often */
+    size_t halved;   /* bases that the caller did not name: their number of terms halved so often */
     size_t wide;     /* those bases in higher degrees, with so many terms; 0: as usual */
     int logs;        /* inputs that are positive as their logarithms (logs.c) */
     int exponential; /* coefficients that exchange heat through their logarithms */
@@ -371,9 +371,8 @@ typedef struct clsi_residual {
     unsigned char *paired;     /* (unknowns): slopes are discrete gradients; positions only */
     unsigned char *only_force; /* (unknowns): of q, in f and not in p; positions only */
     int all_nodes;             /* some unknown is neither that nor paired */
-    struct clsi_residual_memory *memory;          /* kept from call to call: one caller at a time */
-    struct clsi_position_memory *position_memory; /* the same for positions */
-    int scale_free; /* set: the problem is divided by the scale of energy and forces */
+    struct clsi_blocks *memory; /* of the threads (shards.h): one caller at a time */
+    int scale_free;             /* set: the problem is divided by the scale of energy and forces */
     double scale, *scale_theta, *scale_row; /* the scale at a theta, and its row */
     const struct clsi_anchors *anchors;     /* not NULL: one more row for each, after that */
     double anchor_weight;
@@ -423,8 +422,6 @@ static inline size_t clsi_slopes_of(const clsi_residual *r, size_t q, const clsi
 
 /* ---- position_rows.c: the functions of batch.c for positions ---- */
 
-struct clsi_position_memory *clsi_position_memory_create(void);
-void clsi_position_memory_free(struct clsi_position_memory *m);
 cls_status clsi_position_rows(const clsi_residual *r, const double *theta, size_t first,
                               size_t count, const size_t *list, double *out, double *J);
 cls_status clsi_position_gradient(const clsi_residual *r, const double *theta, size_t count,
@@ -434,8 +431,6 @@ cls_status clsi_position_scale(const clsi_residual *r, const double *theta, size
 
 /* ---- batch.c: evaluated ---- */
 
-struct clsi_residual_memory *clsi_residual_memory_create(void);
-void clsi_residual_memory_free(struct clsi_residual_memory *m);
 /* Rows are numbered window * n_equations + equation. Residuals of `count` rows (list NULL: the rows
  * from `first` on) at theta, and their Jacobian J (count, n_theta) when wanted. theta NULL: all
  * fields zero (an affine residual's constant part). Same bits for any number of threads. */

@@ -40,14 +40,14 @@ typedef struct clsi_learner {
     double gain;   /* of what was chosen, by the usual error in validation */
     int staged;    /* energies, then what exchanges heat: two solves (stages.c) */
     int started_affine; /* theta was solved for by a rule that is affine, before iterations */
-    const char *taken;  /* the loss that was taken where nobody asked for one; NULL: the residual */
+    const char *taken;  /* the loss that was chosen where none was given; NULL: the residual */
     double *begin; /* what the fit of the residual left, for the fits after it: see clsi_begin */
     cls_learn_info *info;
     double started;
     int no_memory;  /* in a rollout, whose answer is a number */
     uint64_t trial; /* at most so many iterations, to compare schemes (schemes.c); 0: no trial */
     int own_iterations;     /* o->max_iterations was chosen here, not by the caller */
-    double pressed;         /* seconds: when somebody was found to wait for the end; 0: nobody is */
+    double pressed;         /* seconds: when a wish to stop was first seen; 0: there is none */
     int alone;              /* every process solves by itself: a sample is not worth sharing */
     int long_heat;          /* temperatures are noisy: balances of heat over long times (pool.c) */
     struct clsi_pool *pool; /* while they are made */

@@ -1,6 +1,6 @@
 /* The options of learning as one table (clausius/options.h). Programs and other languages make their
  * flags and keywords from it, a model records what was asked by it; what means nothing for a fit is
- * refused before it runs, because somebody who gives an option expects it to matter. */
+ * refused before it runs, because an option that is given is expected to matter. */
 #include "base/options.h"
 #include "base/base.h"
 #include "learn/learner.h"

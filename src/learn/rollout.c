@@ -11,7 +11,6 @@
  * and positions are all there is, nothing can be said and NAN is. */
 #include "base/base.h"
 #include "learn/runs.h"
-#include "scheme/scheme.h"
 #include "simulate/simulator.h"
 #include <clausius/simulate.h>
 #include <math.h>

@@ -333,7 +333,7 @@ static cls_status solve_stream(const job *j) {
     clsi_stream *stream = j->stream;
     if (strcmp(w->info->optimizer, "linear") != 0 && clsi_pieces_serve(w, stream)) return CLS_OK;
     w->info->windows = stream->rows;      /* but for the ends of trajectories */
-    if (w->o->max_windows) return CLS_OK; /* somebody wants fewer */
+    if (w->o->max_windows) return CLS_OK; /* the caller wants fewer */
     if (!clsi_stream_serves(w->residual) || strcmp(w->info->optimizer, "linear") != 0)
         return CLS_OK;
     cls_status status = clsi_stream_hold(stream, w->points, w->error);

@@ -2,7 +2,6 @@
 #include "base/locale.h"
 #include "page/page.h"
 #include <math.h>
-#include <string.h>
 
 static void card(clsi_text *t, int good, const char *number, const char *words) {
     clsi_text_printf(t, "<li class=\"%s\"><strong>%s</strong><span>%s</span></li>\n",

@@ -6,7 +6,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { WIDTH = 360, HEIGHT = 190, LEFT = 56, RIGHT = 8, TOP = 8, BOTTOM = 32 };
 enum { COLUMNS = 180, TABLE_ROWS = 24, MOST_RUG = 200 };

@@ -3,7 +3,6 @@
  * the noise of measurements is not in the bands. */
 #include "model/model.h"
 #include "page/page.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

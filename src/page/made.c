@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys that the page tells elsewhere, or that are tables for machines. */
+/* Keys that the page shows elsewhere, or that are tables for machines. */
 static int is_elsewhere(const char *key) {
     static const char *const keys[] = {"parameters", "functions", "covariance", "ensemble",
                                        "channels",   "split",     "data",       "curve",

@@ -207,7 +207,7 @@ int clsi_is_derived(const clsi_subject *s, const char *name) {
 }
 
 /* Momenta and entropies of a learned energy have an origin (and momenta more) that nothing measures:
- * they are the model's own, and no column of another tells whether they are right. */
+ * they are the model's own, and no column of another shows whether they are right. */
 static void mark_own(clsi_subject *s) {
     const cls_model *m = s->given->model;
     int learned = 0; /* the energy as a whole */

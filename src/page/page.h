@@ -107,7 +107,7 @@ typedef struct clsi_trial {
     size_t number;    /* counted over all trajectories of the data, from 0 */
     double error;     /* root mean square error of its channels, each over its spread; INFINITY: it
                      * does not run to the end */
-    int learned;      /* 1: from these rows the subject was learned, 0: not, -1: nobody knows */
+    int learned;      /* 1: from these rows the subject was learned, 0: not, -1: not known */
     double held_from; /* learned = 1, and rows from this time on were kept back; NAN: none */
 } clsi_trial;
 

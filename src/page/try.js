@@ -18,7 +18,7 @@
     l.append(n, r, o); place.append(l); sliders.push(s);
   };
   let place = form;
-  if (info.states.length > 12) { /* a field in space: its cells are there when one asks for them */
+  if (info.states.length > 12) { /* a field in space: its cells are shown on request */
     const d = document.createElement('details'), h = document.createElement('summary');
     h.textContent = 'The start of ' + info.states.length + ' states'; d.append(h); form.append(d); place = d;
   }

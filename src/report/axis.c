@@ -7,7 +7,6 @@
 #include "base/locale.h"
 #include "report/plot.h"
 #include <math.h>
-#include <string.h>
 
 int clsi_drawable(double value) {
     return fabs(value) < 1e300;

@@ -5,7 +5,6 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <clausius/audit.h>
 #include <clausius/clausius.h>
 #include <math.h>
 #include <stdlib.h>

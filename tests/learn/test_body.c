@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "learn/learn.h"
 #include "tests/learn/made_data.h"
 #include "tests/sanitized.h"
 #include <stdio.h>

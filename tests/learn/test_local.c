@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "base/base.h"
-#include "learn/learn.h"
 #include "learn/recording/neighbours.h"
 #include "learn/noise/terms.h"
 #include "tests/sanitized.h"

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "learn/unknown/conditions.h"
 #include "learn/shooting/shoot.h"
 #include "tests/learn/made_data.h"
 #include <stdio.h>

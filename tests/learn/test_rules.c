@@ -9,7 +9,6 @@
 #include "scheme/scheme.h"
 #include "tests/learn/made_data.h"
 #include "tests/learn/parts.h"
-#include <clausius/simulate.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "tests/learn/one_run.h"
-#include "tests/sanitized.h"
 #include <clausius/learn.h>
 #include <clausius/random.h>
 

@@ -9,7 +9,6 @@
 #include "learn/learn.h"
 #include "solve/optimize.h"
 #include "solve/train.h"
-#include "model/safetensors.h"
 #include "tests/solve/toy_network.h"
 #include <clausius/simulate.h>
 #include <omp.h>

@@ -17,7 +17,6 @@
 #include "learn/noise/terms.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double ADDED = 2;
 
@@ -33,37 +32,28 @@ static int is_candidate(const clsi_noisy *k, size_t P, const unsigned char *pare
     return !needs;
 }
 
-/* Information, gradient and the noise's memory: by how much scores vary more than independent rows would
- * make them, on the average. */
-static cls_status inform(clsi_noisy *k, size_t P, double *S, double *g, double *memory) {
-    double *unit = clsi_calloc(P * P + P + 1, sizeof *unit), *variance = unit + P * P;
+/* The noise's memory: by how much scores vary more than independent rows would make them, on the average. */
+static double mean_memory(const clsi_noisy *k, size_t P, const double *S, const double *more) {
     double sum = 0, n = 0;
-    if (!unit) return clsi_no_memory(k->w->error);
-    for (size_t i = 0; i < P; i++) unit[i * P + i] = 1;
-    clsi_along along = {
-        .n = P, .fitted = k->w->unknowns->n_theta + k->Q, .direction = unit, .variance = variance};
-    cls_status status = clsi_noisy_inform(k, S, g, &along);
     for (size_t i = 0; i < P; i++) {
         if (!k->keep[i] || !(S[i * P + i] > 0)) continue;
-        sum += variance[i] / S[i * P + i];
+        sum += more[i];
         n++;
     }
-    *memory = n > 0 && isfinite(sum) ? sum / n : 1;
-    free(unit);
-    return status;
+    return n > 0 && isfinite(sum) ? sum / n : 1;
 }
 
 cls_status clsi_noisy_dropped(clsi_noisy *k, clsi_dropped *out) {
-    size_t P = k->P + k->Q, rows = 0;
-    double *S = clsi_calloc(P * P + 2 * P + 1, sizeof *S), *g = S + P * P, *price = g + P;
-    double memory = 1;
+    size_t P = k->P + k->Q;
+    double *S = clsi_calloc(P * P + 3 * P + 1, sizeof *S), *g = S + P * P, *price = g + P;
+    double *more = price + P;
     unsigned char *parent = clsi_calloc(P * P + P + 1, 1), *open = parent + P * P;
-    cls_status status = S && parent ? inform(k, P, S, g, &memory) : clsi_no_memory(k->w->error);
+    cls_status status =
+        S && parent ? clsi_noisy_remembered(k, S, g, more) : clsi_no_memory(k->w->error);
     *out = (clsi_dropped){0};
-    for (size_t i = 0; i < k->multiple->n_pieces; i++)
-        rows += k->multiple->piece[i].n * k->data->ny;
     if (status == CLS_OK) {
-        clsi_noisy_prices(k, rows, price);
+        double memory = mean_memory(k, P, S, more);
+        clsi_noisy_prices(k, clsi_multiple_values(k->multiple), price);
         clsi_terms_parents(k->all, P, parent);
         for (size_t j = 0; j < P; j++) open[j] = (unsigned char)is_candidate(k, P, parent, j);
         clsi_terms_choice c = {.P = P,

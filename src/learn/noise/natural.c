@@ -11,6 +11,7 @@
 #include "base/base.h"
 #include "base/locale.h"
 #include "learn/noise/noisy.h"
+#include "learn/noise/terms.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -96,7 +97,7 @@ static int is_name(const char *text) {
     return !*text;
 }
 
-/* Inputs that somebody declared: states, lets or arguments of a function by their names; formulas of states where the part
+/* Declared inputs: states, lets or arguments of a function by their names; formulas of states where the part
  * is an energy (frictions and coefficients stay functions of the formula itself, v^2 say). */
 static int take_declared(const cls_system *s, const clsi_unknown *u, const clsi_points *p,
                          list *l) {
@@ -395,13 +396,10 @@ void clsi_natural_first(const clsi_unknowns *us, size_t i, const clsi_points *p,
     const clsi_learned *part = &us->list[i].learned;
     list l = {0};
     int energy = clsi_is_energy(&us->list[i]) && begin_list(us, i, p, still, &l);
-    const char *at = strchr(part->field->spec, '(') + 1;
-    for (size_t k = 0; k < part->field->n_parameters; k++) {
-        size_t length = strcspn(at, ";");
-        if (k + 1 == part->field->n_parameters) length = strlen(at) - 1;
-        keep[k] = (unsigned char)(energy ? is_first(&l, at, length) : k == 0);
-        at += length + 1;
-        at += strspn(at, " ");
+    const char *rest = strchr(part->field->spec, '(') + 1;
+    for (size_t k = 0, length; k < part->field->n_parameters; k++) {
+        const char *term = clsi_terms_next(&rest, &length);
+        keep[k] = (unsigned char)(energy ? is_first(&l, term, length) : k == 0);
     }
 }
 

@@ -22,7 +22,6 @@
  * shortest windows say about terms of low degree that are zero at first. */
 #include "base/base.h"
 #include "learn/noise/noisy.h"
-#include "learn/noise/terms.h"
 #include "learn/runs.h"
 #include <math.h>
 #include <stdlib.h>

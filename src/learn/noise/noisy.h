@@ -43,7 +43,7 @@ typedef struct clsi_noisy {
     double *full;               /* (P + Q) coefficients over the dictionary, parameters */
     double *low, *high;         /* (P + Q) bounds: parameters have some */
     double *own_low, *own_high; /* the same for the terms that are kept */
-    unsigned char *vague;       /* (P + Q) for them: nobody said where it begins */
+    unsigned char *vague;       /* (P + Q) for them: it has no initial value */
     int blind;                  /* there is no residual to begin with */
     int formed;                 /* what must be positive is so by form */
     clsi_multiple *multiple, *whole; /* of the terms that are kept; of the dictionary */
@@ -58,13 +58,13 @@ typedef struct clsi_noisy {
     struct clsi_shapes **library; /* (parts) what these are made of; NULL: not asked for */
     int declined;                 /* a large basis was asked for: this is not for it */
     int implicit;                 /* explicit steps failed */
-    int field;                    /* elements of an array are told by those beside them */
+    int field;                    /* elements of an array are found from those beside them */
     clsi_noisy_kept shortest;     /* the fit of the shortest windows */
     int prune;                    /* a last choice: prices contain the memory of the residuals */
     double *noise; /* (ny) what the shortest windows leave; longer ones leave misfit as well */
 } clsi_noisy;
 
-/* A stop for searches: time is up, or somebody wants it. */
+/* A stop for searches: time is up, or the caller wants it. */
 int clsi_noisy_is_over(void *context);
 /* One fit with windows of so many rows, `last`: to the end; the terms and their coefficients until nothing
  * changes. */
@@ -104,6 +104,8 @@ cls_status clsi_noisy_return(clsi_noisy *k, const clsi_noisy_kept *kept, size_t 
 /* Information S (P + Q, P + Q) and gradient g over the dictionary, at the windows and scales of the fit; with
  * `along` the scores' variances along directions as well. */
 cls_status clsi_noisy_inform(clsi_noisy *k, double *S, double *g, clsi_along *along);
+/* And by how much the scores vary more than independent rows would make them, more (P + Q); 0: no row sees the term. */
+cls_status clsi_noisy_remembered(clsi_noisy *k, double *S, double *g, double *more);
 /* The same with scales no larger than the noise, and where a multiple of everything is free with that held: what
  * terms are chosen by. */
 cls_status clsi_noisy_quadratic(clsi_noisy *k, double *S, double *g);
@@ -124,6 +126,8 @@ char **clsi_noisy_specs(clsi_learner *w, cls_error *error);
 /* What belongs to a dictionary, from one to the other. */
 void clsi_noisy_swap(clsi_noisy *a, clsi_noisy *b);
 void clsi_noisy_free_dictionary(clsi_noisy *k);
+/* The same fit, for another dictionary: without one. */
+clsi_noisy clsi_noisy_beside(const clsi_noisy *k);
 
 /* ---- noisy_look.c ---- */
 
@@ -164,7 +168,7 @@ cls_status clsi_noisy_constants(clsi_noisy *k, const double *S, double memory, c
 enum { CLSI_LAW_VARIABLES = 6, CLSI_LAW_LENGTHS = 6, CLSI_LAW_LENGTH_TEXT = 80 };
 typedef enum { CLSI_LAW_PLACE, CLSI_LAW_MOVING, CLSI_LAW_HEAT, CLSI_LAW_ENTROPY } clsi_law_kind;
 typedef struct clsi_law_variable {
-    char name[CLSI_LAW_LENGTH_TEXT]; /* of a formula that somebody declared: in parentheses */
+    char name[CLSI_LAW_LENGTH_TEXT]; /* of a declared formula: in parentheses */
     clsi_law_kind kind;
     double low, high;
 } clsi_law_variable;

@@ -32,7 +32,7 @@ static int is_told(const cls_learn_options *o) {
            o->max_windows || o->max_iterations || o->restarts > 1 || o->anchor_weight > 0;
 }
 
-/* Is what is unknown for multiple shooting, if the data are, and nobody said otherwise? */
+/* Is what is unknown for multiple shooting, if the data are, and the caller did not choose otherwise? */
 static int is_free(const clsi_learner *w) {
     const cls_system *s = w->system;
     if (w->o->loss || is_told(w->o) || s->n_anchors || s->nu) return 0;

@@ -210,8 +210,7 @@ static cls_status take_target(clsi_noisy *p, size_t i, size_t m, const size_t *a
     cls_status status = S ? clsi_noisy_quadratic(p, S, g) : clsi_no_memory(p->w->error);
     if (status == CLS_OK) status = reduce(p, i, m, at, S, g, A, b);
     if (status == CLS_OK) status = make_target(p, i, m, F, A, b, t);
-    for (size_t w = 0; w < p->multiple->n_pieces; w++)
-        t->rows += (double)(p->multiple->piece[w].n * p->data->ny);
+    t->rows += (double)clsi_multiple_values(p->multiple);
     free(S);
     return status;
 }
@@ -247,9 +246,7 @@ static cls_status look_at(clsi_noisy *k, const clsi_noisy *named, size_t i, int 
                           clsi_shape_set *found, size_t *count) {
     size_t d = named->all->list[i].learned.d, points[MOST_POINTS], n = take_points(k, i, points);
     double *x = clsi_calloc(n * d + 1, sizeof *x);
-    clsi_noisy picture = *k;
-    picture.all = NULL, picture.keep = NULL, picture.part = NULL, picture.full = NULL;
-    picture.whole = NULL, picture.whole_open = NULL, picture.shaped = NULL;
+    clsi_noisy picture = clsi_noisy_beside(k);
     cls_status status = x ? CLS_OK : clsi_no_memory(k->w->error);
     if (status == CLS_OK) take_inputs(named, i, n, points, x);
     if (status == CLS_OK && !k->library[i])
@@ -303,12 +300,7 @@ cls_status clsi_noisy_look_short(clsi_noisy *k, const clsi_noisy *named, int tur
     cls_status status = clsi_noisy_look(k, named, turned, found, count);
     k->shortest.piece = m->piece; /* they go to another problem and back */
     k->shortest.x = m->x;
-    m->n_pieces = windows.n_pieces;
-    m->piece = windows.piece;
-    m->x = windows.x;
-    m->x_guess = windows.x_guess;
-    m->sigma = windows.sigma;
-    m->cut = windows.cut;
+    *m = windows;
     k->keep = before.keep;
     k->full = before.full;
     return status;

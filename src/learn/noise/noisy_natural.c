@@ -54,6 +54,13 @@ void clsi_noisy_free_dictionary(clsi_noisy *k) {
     free(k->shaped);
 }
 
+clsi_noisy clsi_noisy_beside(const clsi_noisy *k) {
+    clsi_noisy other = *k;
+    other.all = NULL, other.keep = NULL, other.part = NULL, other.full = NULL;
+    other.whole = NULL, other.whole_open = NULL, other.shaped = NULL, other.n_shaped = 0;
+    return other;
+}
+
 char **clsi_noisy_specs(clsi_learner *w, cls_error *error) {
     char ***specs = clsi_realloc(w->specs, (w->n_specs + 1) * sizeof *specs);
     char **table = specs ? clsi_calloc(w->o->n_unknown + 1, sizeof *table) : NULL;
@@ -252,10 +259,8 @@ static cls_status prefer_shapes(clsi_noisy *k, const clsi_shape_set *found, cons
     for (size_t which = 0;
          which < CLSI_SHAPE_SETS && status == CLS_OK && !*taken && !clsi_noisy_is_over(k);
          which++) {
-        clsi_noisy other = *k;
+        clsi_noisy other = clsi_noisy_beside(k);
         int swapped = 0;
-        other.all = NULL, other.keep = NULL, other.part = NULL, other.full = NULL;
-        other.whole = NULL, other.whole_open = NULL, other.shaped = NULL, other.n_shaped = 0;
         status = clsi_noisy_shape(k, &other, found, count, which, c, &swapped);
         if (status != CLS_MEMORY && swapped)
             status = decide(k, &other, status, c, taken);
@@ -268,7 +273,7 @@ static cls_status prefer_shapes(clsi_noisy *k, const clsi_shape_set *found, cons
 
 cls_status clsi_noisy_prefer(clsi_noisy *k) {
     clsi_learner *w = k->w;
-    clsi_noisy other = *k;
+    clsi_noisy other = clsi_noisy_beside(k);
     size_t parts = k->all->n, polynomials = w->unknowns->n_theta;
     clsi_contest c = {.cost = INFINITY, .window = k->recipe.window};
     int any = 0, taken = 0;
@@ -276,8 +281,6 @@ cls_status clsi_noisy_prefer(clsi_noisy *k) {
     clsi_shape_set *first = found ? found + parts * CLSI_SHAPE_SETS : NULL;
     size_t *count = clsi_calloc(2 * parts + 1, sizeof *count);
     c.sigma = clsi_calloc(k->data->ny + 1, sizeof *c.sigma);
-    other.all = NULL, other.keep = NULL, other.part = NULL, other.full = NULL;
-    other.whole = NULL, other.whole_open = NULL;
     cls_status status =
         c.sigma && found && count ? find_specs(k, 2, &other.specs, &any) : clsi_no_memory(w->error);
     if (status == CLS_OK && any && !clsi_noisy_is_over(k)) {
@@ -321,9 +324,7 @@ cls_status clsi_noisy_begin_laws(clsi_noisy *k, clsi_noisy *before, int *begun) 
     clsi_learner *w = k->w;
     int any = 0, energies = 0;
     *begun = 0;
-    *before = *k;
-    before->all = NULL, before->keep = NULL, before->part = NULL, before->full = NULL;
-    before->whole = NULL, before->whole_open = NULL, before->shaped = NULL, before->n_shaped = 0;
+    *before = clsi_noisy_beside(k);
     cls_status status = find_specs(k, 0, &before->specs, &any);
     if (status == CLS_OK && any) status = clsi_noisy_room(before, k->all->choices.halved);
     for (size_t i = 0; any && status == CLS_OK && i < before->all->n; i++)

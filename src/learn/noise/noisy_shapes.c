@@ -10,7 +10,6 @@
 #include "base/base.h"
 #include "learn/noise/shapes.h"
 #include "learn/noise/terms.h"
-#include "learn/unknown/unknown.h"
 #include "solve/kernels.h"
 #include <math.h>
 #include <stdio.h>
@@ -142,9 +141,7 @@ static double move_constants(clsi_noisy *k) {
 
 /* The dictionary anew, after constants or terms of k->shaped changed. */
 static cls_status rebuild(clsi_noisy *k) {
-    clsi_noisy next = *k;
-    next.all = NULL, next.keep = NULL, next.part = NULL, next.full = NULL;
-    next.whole = NULL, next.whole_open = NULL, next.shaped = NULL;
+    clsi_noisy next = clsi_noisy_beside(k);
     cls_status status = make_dictionary(k, k->n_shaped, k->shaped, &next);
     if (status == CLS_OK) clsi_noisy_swap(k, &next);
     clsi_noisy_free_dictionary(&next);

@@ -336,9 +336,8 @@ static void hold_scale(const clsi_noisy *k, double *S) {
     free(row);
 }
 
-/* The residuals' memory makes a term's score more uncertain than independent rows would: its price is as
- * much higher. */
-static cls_status inform_pruned(clsi_noisy *k, size_t P, double *S, double *g, double *price) {
+cls_status clsi_noisy_remembered(clsi_noisy *k, double *S, double *g, double *more) {
+    size_t P = k->P + k->Q;
     double *unit = clsi_calloc(P * P + P + 1, sizeof *unit), *variance = unit + P * P;
     if (!unit) return clsi_no_memory(k->w->error);
     for (size_t i = 0; i < P; i++) unit[i * P + i] = 1;
@@ -346,7 +345,7 @@ static cls_status inform_pruned(clsi_noisy *k, size_t P, double *S, double *g, d
         .n = P, .fitted = k->w->unknowns->n_theta + k->Q, .direction = unit, .variance = variance};
     cls_status status = clsi_noisy_inform(k, S, g, &along);
     for (size_t i = 0; i < P && status == CLS_OK; i++)
-        if (S[i * P + i] > 0) price[i] *= fmax(variance[i] / S[i * P + i], 1);
+        more[i] = S[i * P + i] > 0 ? variance[i] / S[i * P + i] : 0;
     free(unit);
     return status;
 }
@@ -358,17 +357,17 @@ cls_status clsi_noisy_quadratic(clsi_noisy *k, double *S, double *g) {
 }
 
 cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed) {
-    size_t P = k->P + k->Q, moves = 0, rows = 0;
+    size_t P = k->P + k->Q, moves = 0;
     double *S = clsi_calloc(P * P + 3 * P + 1, sizeof *S), *g = S + P * P, *found = g + P;
     double *price = found + P;
     unsigned char *keep = clsi_calloc(P + P * P + 1, 1), *parent = keep + P;
     cls_status status = S && keep ? CLS_OK : clsi_no_memory(k->w->error);
-    for (size_t i = 0; i < k->multiple->n_pieces; i++)
-        rows += k->multiple->piece[i].n * k->data->ny;
     if (status == CLS_OK) {
-        clsi_noisy_prices(k, rows, price);
-        status = k->prune ? inform_pruned(k, P, S, g, price) : clsi_noisy_quadratic(k, S, g);
+        clsi_noisy_prices(k, clsi_multiple_values(k->multiple), price);
+        status = k->prune ? clsi_noisy_remembered(k, S, g, found) : clsi_noisy_quadratic(k, S, g);
     }
+    /* what the residuals' memory makes more uncertain costs as much more */
+    for (size_t p = 0; p < P && status == CLS_OK && k->prune; p++) price[p] *= fmax(found[p], 1);
     if (status == CLS_OK && k->prune && k->w->info->normalised) hold_scale(k, S);
     if (status == CLS_OK) {
         memcpy(keep, k->keep, P);

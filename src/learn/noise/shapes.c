@@ -8,6 +8,7 @@
  * Each stands in the list with a grid of its constants, in units of the range that the data have. The order is
  * that of simplicity: to name what stands later costs more. */
 #include "learn/noise/shapes.h"
+#include "learn/noise/terms.h"
 #include "base/base.h"
 #include <math.h>
 #include <stdlib.h>
@@ -232,18 +233,17 @@ static cls_status add_bases(clsi_shapes *s, const cls_scope *scope, size_t n_var
 /* "terms(a; b)" as nodes. */
 static cls_status add_plain(clsi_shapes *s, const cls_scope *scope, const char *spec,
                             cls_error *error) {
-    const char *at = strchr(spec, '(') + 1, *end = spec + strlen(spec) - 1;
-    size_t n = 1;
-    for (const char *c = at; c < end; c++) n += *c == ';';
+    const char *rest = strchr(spec, '(') + 1;
+    size_t n = 1, length;
+    for (const char *c = rest; *c; c++) n += *c == ';';
     if (!(s->plain = clsi_calloc(n, sizeof *s->plain))) return clsi_no_memory(error);
     cls_status status = CLS_OK;
     while (s->n_plain < n && status == CLS_OK) {
-        size_t length = s->n_plain + 1 < n ? strcspn(at, ";") : (size_t)(end - at);
-        char *text = clsi_strndup(at, length);
+        const char *term = clsi_terms_next(&rest, &length);
+        char *text = clsi_strndup(term, length);
         if (!text) return clsi_no_memory(error);
         status = cls_parse(s->g, text, scope, NULL, 1, 1, &s->plain[s->n_plain++], error);
         free(text);
-        at += length + 1;
     }
     return status;
 }

@@ -14,7 +14,6 @@
 #include "learn/noise/terms.h"
 #include "base/base.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,16 +69,23 @@ int clsi_terms_free(const clsi_unknowns *us, size_t i) {
     return u->natural || (!u->spec && clsi_field_powers(u->learned.field, 0) != NULL);
 }
 
+const char *clsi_terms_next(const char **rest, size_t *length) {
+    const char *term = *rest + strspn(*rest, " ");
+    size_t n = strcspn(term, ";");
+    int last = !term[n];
+    *rest = term + n + !last;
+    *length = n - (size_t)last; /* without the bracket */
+    return term;
+}
+
 int clsi_terms_positive(const clsi_unknowns *us, size_t i) {
     static const char *const positive[] = {"1/sqrt(", "sqrt("};
     const clsi_unknown *u = &us->list[i];
     if (!u->spec || strncmp(u->spec, "terms(", 6)) return 0;
     if (u->kind != CLSI_PART_FRICTION && u->kind != CLSI_PART_HEAT) return 0;
-    const char *at = u->spec + 6, *end = u->spec + strlen(u->spec) - 1;
-    for (size_t n; at < end; at += n + 1) {
-        while (*at == ' ') at++;
-        n = strcspn(at, ";");
-        if (at + n > end) n = (size_t)(end - at);
+    for (const char *rest = u->spec + 6; *rest;) {
+        size_t n;
+        const char *at = clsi_terms_next(&rest, &n);
         int one = n == 1 && *at == '1';
         for (size_t k = 0; k < 2; k++) one |= !strncmp(at, positive[k], strlen(positive[k]));
         if (!one) return 0;
@@ -89,14 +95,12 @@ int clsi_terms_positive(const clsi_unknowns *us, size_t i) {
 
 /* "terms(a; b; c)" without those that are not kept. */
 static void keep_formulas(const char *whole, size_t n, const unsigned char *keep, clsi_text *out) {
-    const char *at = strchr(whole, '(') + 1;
-    size_t kept = 0;
+    const char *rest = strchr(whole, '(') + 1;
+    size_t kept = 0, length;
     clsi_text_append(out, "terms(");
     for (size_t k = 0; k < n; k++) {
-        size_t length = k + 1 < n ? strcspn(at, ";") : strlen(at) - 1;
-        if (keep[k]) clsi_text_printf(out, "%s%.*s", kept++ ? "; " : "", (int)length, at);
-        at += length + 1;
-        at += strspn(at, " ");
+        const char *term = clsi_terms_next(&rest, &length);
+        if (keep[k]) clsi_text_printf(out, "%s%.*s", kept++ ? "; " : "", (int)length, term);
     }
     clsi_text_append(out, ")");
 }

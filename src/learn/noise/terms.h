@@ -8,12 +8,15 @@
  * tenth more, about zero where they nearly are. */
 cls_status clsi_terms_calm(clsi_unknowns *us, const clsi_points *p, cls_error *error);
 
-/* May the terms of unknown i be chosen: a polynomial basis that nobody asked for? */
+/* May the terms of unknown i be chosen: a polynomial basis that the caller did not name? */
 int clsi_terms_free(const clsi_unknowns *us, size_t i);
 /* Whether part i is one of the ready frictions (dry, viscous, quadratic): each term is positive, and so is
  * its coefficient. The form alone would keep the sum positive, but a search that it bends has no slope where
  * the sum is negative and does not come back from there. */
 int clsi_terms_positive(const clsi_unknowns *us, size_t i);
+
+/* The next formula of "terms(a; b)" from *rest on, which begins behind the bracket and ends empty. */
+const char *clsi_terms_next(const char **rest, size_t *length);
 
 /* Leaves of the parts' bases the terms with keep[k], k counted over all parameters there are; us
  * has fewer parameters then. */
@@ -43,7 +46,7 @@ typedef struct clsi_terms_choice {
     const size_t *part;          /* (P) number of the part; each keeps one term at least */
     const unsigned char *locked; /* (P) 1: stays, whatever it explains */
     const double *price;         /* (P) a term has to lower the sum of squares by more */
-    const unsigned char *parent; /* (P, P) [k, j] 1: j is next to k and simpler. NULL: nobody is */
+    const unsigned char *parent; /* (P, P) [k, j] 1: j is next to k and simpler. NULL: none is */
 } clsi_terms_choice;
 /* Terms are added and dropped one at a time, the best move first; where none pays, one for another. keep: where to
  * begin, then the result; found (P): the minimum of the quadratic model there. Moves made. */

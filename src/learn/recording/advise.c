@@ -19,7 +19,7 @@ static const double RCOND = 1e-10;
 
 typedef struct adviser {
     clsi_multiple *m;
-    clsi_observer *more; /* the columns that nobody measured */
+    clsi_observer *more; /* columns that were not measured */
     clsi_track **track;  /* of it, one for each thread */
     size_t n_tracks, n;
     const char *column[MOST_COLUMNS];

@@ -148,8 +148,7 @@ static void tell_along(void *context, size_t w, size_t n, size_t width, const do
 }
 
 static double degrees(const clsi_multiple *m, size_t fitted) {
-    double rows = 0;
-    for (size_t w = 0; w < m->n_pieces; w++) rows += (double)(m->piece[w].n * m->ny);
+    double rows = (double)clsi_multiple_values(m);
     double free = rows - (double)(fitted + m->n_pieces * m->nz);
     return free > 0.2 * rows ? rows / free : 5;
 }

@@ -8,7 +8,6 @@
 #include "learn/learn.h"
 #include "learn/recording/measured.h"
 #include "learn/recording/neighbours.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

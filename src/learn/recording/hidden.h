@@ -1,4 +1,4 @@
-/* learn, inside: states that nobody measured, from what the equations of the others imply. */
+/* learn, inside: states that were not measured, from what the equations of the others imply. */
 #ifndef CLSI_HIDDEN_H
 #define CLSI_HIDDEN_H
 

@@ -16,7 +16,7 @@ typedef struct clsi_open {
     size_t n, n_parts;
     const char **name;
     double *value, *low, *high;
-    unsigned char *vague; /* 1: nobody said where it begins */
+    unsigned char *vague; /* 1: it has no initial value */
     const char **part;
     /* the caller's values and, from `at` on, those of the parameters, which move with them */
     const char **set_names;

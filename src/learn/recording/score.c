@@ -58,10 +58,9 @@ static size_t segment_of(const clsi_recording *d, size_t row) {
 
 cls_status clsi_fit_state(clsi_multiple *m, const double *theta, size_t first, size_t n,
                           const double *from, double *x, cls_error *error) {
-    clsi_piece piece = {first, n, segment_of(m->data, first)}, *pieces = m->piece;
-    double *xs = m->x, *guess = m->x_guess, *own = clsi_calloc(2 * m->nz + 1, sizeof *own);
-    size_t n_pieces = m->n_pieces;
-    const double *low = m->low, *high = m->high;
+    clsi_piece piece = {first, n, segment_of(m->data, first)};
+    double *own = clsi_calloc(2 * m->nz + 1, sizeof *own);
+    const clsi_multiple before = *m;
     clsi_arrow a;
     clsi_arrow_info info;
     cls_error quiet = {0};
@@ -87,12 +86,7 @@ cls_status clsi_fit_state(clsi_multiple *m, const double *theta, size_t first, s
     memcpy(x, own, m->nz * sizeof *x);
     free(fixed);
     free(own);
-    m->piece = pieces;
-    m->n_pieces = n_pieces;
-    m->x = xs;
-    m->x_guess = guess;
-    m->low = low;
-    m->high = high;
+    *m = before;
     return status;
 }
 
@@ -333,7 +327,7 @@ static void predict_passage(clsi_multiple *m, const double *theta, const passage
     }
 }
 
-/* Those that no start explains are no fault of the parameters: somebody pushed. */
+/* Those that no start explains are no fault of the parameters: an unknown force acted. */
 static int is_unexplained(const clsi_multiple *m, size_t n, const prediction *list, size_t i,
                           double *sorted) {
     for (size_t c = 0; c < m->ny && n >= 5; c++) {

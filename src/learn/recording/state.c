@@ -2,7 +2,7 @@
  *
  * What a row says itself comes first (cls_starter_row). States that no column says are then fitted to the
  * rows of two time scales, the system being as it is, and taken where the row alone says too little or
- * explains these rows worse: a wall that nobody measured began elsewhere than the file of the system says.
+ * explains these rows worse: a wall that was not measured began elsewhere than the file of the system says.
  * More states than the rows have values, or than 64, are not fitted (a rod of which one end is measured). */
 #include "base/base.h"
 #include "base/misuse.h"

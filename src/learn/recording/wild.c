@@ -5,7 +5,6 @@
 #include "base/base.h"
 #include "learn/shooting/multiple.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NEIGHBOURS = 4, MOST = 3 }; /* at most one of so many values may be such */

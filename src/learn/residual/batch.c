@@ -15,46 +15,12 @@
 #include "base/base.h"
 #include "expr/program.h"
 #include "learn/residual/batch.h"
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Of large networks (weights, their transpose and sums: beyond a MB) fewer points go together, or
  * what they keep would not stay in the second-level cache. */
 enum { POINTS = CLSI_BATCH_POINTS, FEW_POINTS = 96, LARGE = 40000 };
-
-/* ---- memory, one batch for each thread ---- */
-
-struct clsi_residual_memory {
-    size_t n_batches;
-    clsi_batch *batches;
-};
-
-struct clsi_residual_memory *clsi_residual_memory_create(void) {
-    return clsi_calloc(1, sizeof(struct clsi_residual_memory));
-}
-
-void clsi_residual_memory_free(struct clsi_residual_memory *m) {
-    for (size_t i = 0; m && i < m->n_batches; i++) {
-        free(m->batches[i].block);
-        free(m->batches[i].pass);
-    }
-    if (m) free(m->batches);
-    free(m);
-}
-
-struct clsi_residual_memory *clsi_batches_ready(const clsi_residual *r) {
-    struct clsi_residual_memory *m = r->memory;
-    size_t threads = (size_t)omp_get_max_threads();
-    if (m->n_batches < threads) {
-        clsi_batch *more = clsi_realloc(m->batches, threads * sizeof *more);
-        if (!more) return NULL;
-        memset(more + m->n_batches, 0, (threads - m->n_batches) * sizeof *more);
-        m->batches = more;
-        m->n_batches = threads;
-    }
-    return m;
-}
 
 const clsi_field_blocks *clsi_batch_blocks(const clsi_learned *l) {
     return l->field->kind->blocks;
@@ -84,7 +50,7 @@ void clsi_batch_run(clsi_batch *b, clsi_batch_program which, size_t n, const dou
     clsi_many_run(program_of(b->r, which), POINTS, b->work[which], n, POINTS, in, out);
 }
 
-static cls_status batch_allocate(const clsi_residual *r, clsi_batch *b) {
+static int allocate(const clsi_residual *r, clsi_batch *b) {
     const clsi_unknowns *us = r->unknowns;
     size_t K = us->n_symbols, Q = r->n_quantities, d = CLSI_FIELD_MAX_INPUTS;
     size_t more = r->heat ? r->m : 0;
@@ -105,7 +71,7 @@ static cls_status batch_allocate(const clsi_residual *r, clsi_batch *b) {
     b->pass = clsi_calloc(us->n, sizeof *b->pass);
     size_t own = inputs + outputs + POINTS * (1 + 2 * d) + weights;
     b->block = clsi_calloc(own + scratch + 2 * us->n_theta + programs + passes, sizeof(double));
-    if (!b->block || !b->pass) return CLS_MEMORY;
+    if (!b->block || !b->pass) return 0;
     b->in = b->block;
     b->out = b->in + inputs;
     b->value = b->out + outputs;
@@ -122,19 +88,31 @@ static cls_status batch_allocate(const clsi_residual *r, clsi_batch *b) {
         b->pass[k] = pass;
         pass += f->kind->blocks->size(f);
     }
-    return CLS_OK;
+    return 1;
 }
 
-cls_status clsi_batch_begin(const clsi_residual *r, const double *theta, clsi_batch **out) {
-    clsi_batch *b = *out = &r->memory->batches[omp_get_thread_num()];
-    if (!b->block && batch_allocate(r, b) != CLS_OK) return CLS_MEMORY;
+void clsi_batch_close(void *batch) {
+    clsi_batch *b = batch;
+    free(b->block);
+    free(b->pass);
+    free(b);
+}
+
+void *clsi_batch_open(const clsi_residual *r) {
+    clsi_batch *b = clsi_calloc(1, sizeof *b);
+    if (!b || allocate(r, b)) return b;
+    clsi_batch_close(b);
+    return NULL;
+}
+
+void clsi_batch_begin(void *batch, const clsi_residual *r, const double *theta) {
+    clsi_batch *b = batch;
     b->r = r;
     b->theta = theta;
     for (size_t k = 0; k < r->unknowns->n && theta; k++) {
         const clsi_learned *l = &r->unknowns->list[k].learned;
         if (b->pass[k]) l->field->kind->blocks->open(l->field, theta + l->offset, b->pass[k]);
     }
-    return CLS_OK;
 }
 
 /* ---- a batch of windows, evaluated ---- */

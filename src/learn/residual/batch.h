@@ -37,10 +37,10 @@ typedef struct clsi_batch {
     double *block;
 } clsi_batch;
 
-/* Batches for all threads; their memory comes later. NULL: no memory. */
-struct clsi_residual_memory *clsi_batches_ready(const clsi_residual *r);
-/* This thread's batch, ready for theta. */
-cls_status clsi_batch_begin(const clsi_residual *r, const double *theta, clsi_batch **out);
+/* As blocks of shards.h. */
+void *clsi_batch_open(const clsi_residual *r);
+void clsi_batch_close(void *batch);
+void clsi_batch_begin(void *batch, const clsi_residual *r, const double *theta);
 /* Zero when there is no room left for window w. */
 int clsi_batch_add(clsi_batch *b, size_t w);
 /* The place of a point in the batch. Neighbouring windows share points. */

@@ -1,6 +1,5 @@
 /* What comes out of an evaluated batch (batch.c): Jacobian rows, the gradient of the loss, the
  * scale condition. */
-#include "base/base.h"
 #include "learn/residual/batch.h"
 #include "learn/residual/shards.h"
 #include <math.h>
@@ -300,31 +299,28 @@ static double gradient_of_shard(void *block, const size_t *list, size_t begin, s
     return sum;
 }
 
-static int ready(const clsi_residual *r) {
-    return clsi_batches_ready(r) != NULL;
-}
-
-static void *begin(const clsi_residual *r, const double *theta) {
-    clsi_batch *b;
-    return clsi_batch_begin(r, theta, &b) == CLS_OK ? b : NULL;
-}
-
 /* A sum of the gradient costs as much as a dozen windows. */
-static const clsi_rows_kind WINDOWS = {250,     2e7, ready, begin, rows_of_shard, gradient_of_shard,
+static const clsi_rows_kind WINDOWS = {250,
+                                       2e7,
+                                       clsi_batch_open,
+                                       clsi_batch_close,
+                                       clsi_batch_begin,
+                                       rows_of_shard,
+                                       gradient_of_shard,
                                        sums_end};
 
 cls_status clsi_residual_rows(const clsi_residual *r, const double *theta, size_t first,
                               size_t count, const size_t *list, double *out, double *J) {
     if (r->points->intervals) return clsi_position_rows(r, theta, first, count, list, out, J);
     if (r->step) return clsi_step_rows_values(r, theta, first, count, list, out, J);
-    return clsi_sharded_rows(&WINDOWS, r, theta, first, count, list, out, J);
+    return clsi_sharded_rows(&WINDOWS, r->memory, r, theta, first, count, list, out, J);
 }
 
 cls_status clsi_residual_gradient(const clsi_residual *r, const double *theta, size_t count,
                                   const size_t *list, double *loss, double *gradient) {
     if (r->points->intervals) return clsi_position_gradient(r, theta, count, list, loss, gradient);
     if (r->step) return clsi_step_rows_gradient(r, theta, count, list, loss, gradient);
-    return clsi_sharded_gradient(&WINDOWS, r, theta, count, list, loss, gradient);
+    return clsi_sharded_gradient(&WINDOWS, r->memory, r, theta, count, list, loss, gradient);
 }
 
 /* ---- the scale condition ---- */
@@ -344,11 +340,10 @@ cls_status clsi_residual_scale(const clsi_residual *r, const double *theta, size
     if (p->intervals) return clsi_position_scale(r, theta, most, row, mean_pv, mean_vv);
     size_t stride = most ? (p->n_training + most - 1) / most : 1;
     size_t n = (p->n_training + stride - 1) / stride;
-    clsi_batch *b;
-    cls_status status = clsi_batches_ready(r) ? clsi_batch_begin(r, theta, &b) : CLS_MEMORY;
+    clsi_batch *b = clsi_block_alone(&WINDOWS, r->memory, r, theta);
     *mean_pv = *mean_vv = 0;
     memset(row, 0, r->unknowns->n_theta * sizeof *row);
-    if (status != CLS_OK) return status;
+    if (!b) return CLS_MEMORY;
     sums_begin(b);
     for (size_t at = 0; at < n; at += b->n) {
         add_first_points(b, at, n, stride);

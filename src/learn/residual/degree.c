@@ -1,6 +1,6 @@
 /* What is to be learned, in the size that the data can tell.
  *
- * Bases that nobody asked for have up to 1,010 terms (an energy) and 140 (a friction). With few
+ * Bases that the caller did not name have up to 1,010 terms (an energy) and 140 (a friction). With few
  * data they follow them to the last digit and mean nothing between them: the validation shows it.
  * Then the number of terms is halved, and halved again, until two fits in a row are no better in
  * validation; the best one stays. The terms are never more than the rows of the residual, either.

@@ -13,7 +13,6 @@
 #include "expr/program.h"
 #include "learn/residual/shards.h"
 #include "learn/learn.h"
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,22 +45,6 @@ typedef struct block {
     double *work[PROGRAMS];
     double *scratch, *memory;
 } block;
-
-struct clsi_position_memory {
-    size_t n_blocks, n_order;
-    block *blocks;
-    size_t *order; /* rows, those of windows with near pairs first */
-};
-
-void clsi_position_memory_free(struct clsi_position_memory *m) {
-    for (size_t i = 0; m && i < m->n_blocks; i++) {
-        free(m->blocks[i].memory);
-        free(m->blocks[i].x);
-    }
-    if (m) free(m->blocks);
-    if (m) free(m->order);
-    free(m);
-}
 
 /* ---- memory ---- */
 
@@ -98,7 +81,7 @@ static void run(block *b, which_program which, size_t n) {
     clsi_many_run(program_of(b->r, which), NODES, b->work[which], n, NODES, b->in, b->out);
 }
 
-static cls_status allocate(const clsi_residual *r, block *b) {
+static int allocate(const clsi_residual *r, block *b) {
     size_t n = r->unknowns->n, Q = r->n_quantities, K = r->unknowns->n_symbols;
     size_t slopes = r->slope_start[Q] > K ? r->slope_start[Q] : K;
     size_t in = (input_count(r) + Q) * NODES, out = (Q + slopes) * NODES, scratch = 0, passes = 0;
@@ -114,7 +97,7 @@ static cls_status allocate(const clsi_residual *r, block *b) {
     b->x = clsi_calloc(2 * n, sizeof *b->x);
     size_t own = in + out + MOST * (1 + d) + n * MOST * d + r->unknowns->n_theta;
     b->memory = clsi_calloc(own + scratch + passes + programs, sizeof(double));
-    if (!b->x || !b->memory) return CLS_MEMORY;
+    if (!b->x || !b->memory) return 0;
     b->pass = b->x + n;
     b->in = b->memory;
     b->out = b->in + in;
@@ -130,30 +113,25 @@ static cls_status allocate(const clsi_residual *r, block *b) {
         b->work[i] = at;
         if (program_of(r, i)) clsi_many_prepare(program_of(r, i), NODES, at);
     }
-    return CLS_OK;
+    return 1;
 }
 
-/* Blocks for all threads; their memory comes later. */
-static struct clsi_position_memory *memory_for(const clsi_residual *r) {
-    struct clsi_position_memory *m = r->position_memory;
-    size_t threads = (size_t)omp_get_max_threads();
-    if (m->n_blocks < threads) {
-        block *more = clsi_realloc(m->blocks, threads * sizeof *more);
-        if (!more) return NULL;
-        memset(more + m->n_blocks, 0, (threads - m->n_blocks) * sizeof *more);
-        m->blocks = more;
-        m->n_blocks = threads;
-    }
-    return m;
+static void close_block(void *of) {
+    block *b = of;
+    free(b->memory);
+    free(b->x);
+    free(b);
 }
 
-struct clsi_position_memory *clsi_position_memory_create(void) {
-    return clsi_calloc(1, sizeof(struct clsi_position_memory));
+static void *open_block(const clsi_residual *r) {
+    block *b = clsi_calloc(1, sizeof *b);
+    if (!b || allocate(r, b)) return b;
+    close_block(b);
+    return NULL;
 }
 
-static void *begin(const clsi_residual *r, const double *theta) {
-    block *b = &r->position_memory->blocks[omp_get_thread_num()];
-    if (!b->memory && allocate(r, b) != CLS_OK) return NULL;
+static void begin(void *of, const clsi_residual *r, const double *theta) {
+    block *b = of;
     b->r = r;
     b->theta = theta;
     for (size_t k = 0; k < r->unknowns->n; k++) {
@@ -164,7 +142,6 @@ static void *begin(const clsi_residual *r, const double *theta) {
         else if (!r->paired[k] && b->pass[k] && theta)
             f->kind->blocks->open(f, own, b->pass[k]);
     }
-    return b;
 }
 
 /* ---- intervals and rows of a block ---- */
@@ -247,7 +224,7 @@ static size_t field_points(const block *b, size_t k) {
     return b->r->only_force[k] ? b->n_used : node_count(b);
 }
 
-/* The number of node i among them; NOWHERE: nothing asks for it. */
+/* The number of node i among them; NOWHERE: it is not used. */
 static size_t field_point(const block *b, size_t k, size_t node) {
     return b->r->only_force[k] ? b->place[node] : node;
 }
@@ -539,7 +516,7 @@ static int is_near(const clsi_residual *r, size_t first) {
 
 /* The rows in an order that puts near pairs into few blocks; NULL: no memory. */
 static const size_t *near_first(const clsi_residual *r, size_t count, const size_t *list) {
-    struct clsi_position_memory *m = r->position_memory;
+    clsi_blocks *m = r->memory;
     size_t E = r->n_equations, n = 0;
     if (m->n_order < count) {
         free(m->order);
@@ -554,23 +531,19 @@ static const size_t *near_first(const clsi_residual *r, size_t count, const size
     return m->order;
 }
 
-static int ready(const clsi_residual *r) {
-    return memory_for(r) != NULL;
-}
-
-static const clsi_rows_kind INTERVALS = {
-    96, 4e6, ready, begin, rows_of_shard, gradient_of_shard, sums_end};
+static const clsi_rows_kind INTERVALS = {96,    4e6,           open_block,        close_block,
+                                         begin, rows_of_shard, gradient_of_shard, sums_end};
 
 cls_status clsi_position_rows(const clsi_residual *r, const double *theta, size_t first,
                               size_t count, const size_t *list, double *out, double *J) {
-    return clsi_sharded_rows(&INTERVALS, r, theta, first, count, list, out, J);
+    return clsi_sharded_rows(&INTERVALS, r->memory, r, theta, first, count, list, out, J);
 }
 
 cls_status clsi_position_gradient(const clsi_residual *r, const double *theta, size_t count,
                                   const size_t *list, double *loss, double *gradient) {
     if (r->points->intervals->paired && count && !(list = near_first(r, count, list)))
         return CLS_MEMORY;
-    return clsi_sharded_gradient(&INTERVALS, r, theta, count, list, loss, gradient);
+    return clsi_sharded_gradient(&INTERVALS, r->memory, r, theta, count, list, loss, gradient);
 }
 
 /* ---- the scale condition ---- */
@@ -594,7 +567,7 @@ cls_status clsi_position_scale(const clsi_residual *r, const double *theta, size
     const clsi_points *p = r->points;
     size_t stride = most ? (p->n_training + most - 1) / most : 1;
     double count = (double)((p->n_training + stride - 1) / stride);
-    block *b = memory_for(r) ? begin(r, theta) : NULL;
+    block *b = clsi_block_alone(&INTERVALS, r->memory, r, theta);
     *mean_pv = *mean_vv = 0;
     if (!b) return CLS_MEMORY;
     memset(row_, 0, r->unknowns->n_theta * sizeof *row_);

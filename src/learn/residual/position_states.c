@@ -1,7 +1,7 @@
 /* Positions as states that are partly hidden, for shooting.
  *
  * Shooting (shooting.c) compares simulations with what was observed and lets the starts of its
- * windows be free; states that nobody measured need a guess to begin with. Velocities are central
+ * windows be free; states that were not measured need a guess to begin with. Velocities are central
  * differences, momenta are those that the fit of the residual gives them, and heat is that of the
  * system's start, or 1: positions do not depend on it. */
 #include "base/base.h"

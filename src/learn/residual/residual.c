@@ -17,6 +17,7 @@
  * with e a tenth of the root mean square of v; every row is divided by the length of its window. */
 #include "base/base.h"
 #include "expr/graph.h"
+#include "learn/residual/shards.h"
 #include "learn/stream/feed.h"
 #include <math.h>
 #include <stdio.h>
@@ -369,10 +370,9 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
     r->paired = clsi_calloc(unknowns->n, 1);
     r->exchange = clsi_calloc(unknowns->n + 1, 1);
     r->only_force = clsi_calloc(unknowns->n, 1);
-    r->memory = clsi_residual_memory_create();
-    r->position_memory = clsi_position_memory_create();
+    r->memory = clsi_calloc(1, sizeof *r->memory);
     int whole = r->weight && r->sloped && r->valued && r->paired && r->only_force && r->memory &&
-                r->position_memory && r->exchange;
+                r->exchange;
     r->hidden = clsi_has_hidden_temperature(unknowns, points);
     cls_status status = whole ? CLS_OK : clsi_no_memory(error);
     if (status == CLS_OK && r->hidden) status = clsi_entropy_rates(points, s, &r->heat, error);
@@ -405,8 +405,8 @@ void clsi_residual_free(clsi_residual **residual) {
     cls_program_free(&r->slopes);
     cls_program_free(&r->adjoint);
     clsi_step_rows_free(&r->step);
-    clsi_residual_memory_free(r->memory);
-    clsi_position_memory_free(r->position_memory);
+    if (r->memory) clsi_blocks_clear(r->memory);
+    free(r->memory);
     free(r->weight);
     free(r->sloped);
     free(r->valued);

@@ -9,7 +9,6 @@
  * cost more than the solve. */
 #include "base/base.h"
 #include "learn/learner.h"
-#include "learn/shooting/multiple.h"
 #include "solve/arrow.h"
 #include <math.h>
 #include <stdlib.h>

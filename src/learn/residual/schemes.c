@@ -13,7 +13,6 @@
  * quadrature is taken and said. */
 #include "base/base.h"
 #include "learn/learner.h"
-#include "scheme/scheme.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

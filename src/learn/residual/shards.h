@@ -12,9 +12,9 @@
 typedef struct clsi_rows_kind {
     size_t windows; /* of a shard, about: a sum of the gradient must be worth its cost */
     double longer;  /* rows times parameters above which threads are woken: a millisecond's work */
-    int (*ready)(const clsi_residual *r); /* memory for all threads; 0: none */
-    void *(*begin)(const clsi_residual *r,
-                   const double *theta); /* of this thread; NULL: no memory */
+    void *(*open)(const clsi_residual *r); /* a block; NULL: no memory */
+    void (*close)(void *block);
+    void (*begin)(void *block, const clsi_residual *r, const double *theta);
     void (*rows)(void *block, size_t first, const size_t *list, size_t begin, size_t end,
                  double *out, double *J);
     /* |r|^2 of the rows; their gradient stays in the block until `add` puts it into the sum. */
@@ -22,11 +22,24 @@ typedef struct clsi_rows_kind {
     void (*add)(const void *block, double *gradient);
 } clsi_rows_kind;
 
-cls_status clsi_sharded_rows(const clsi_rows_kind *kind, const clsi_residual *r,
-                             const double *theta, size_t first, size_t count, const size_t *list,
-                             double *out, double *J);
-cls_status clsi_sharded_gradient(const clsi_rows_kind *kind, const clsi_residual *r,
-                                 const double *theta, size_t count, const size_t *list,
-                                 double *loss, double *gradient);
+/* A block of memory for each thread, opened when the thread first comes and kept from call to call: one caller at a
+ * time. */
+typedef struct clsi_blocks {
+    size_t n;
+    void **list;
+    const clsi_rows_kind *kind; /* of all of them */
+    size_t n_order, *order;     /* room for an order of rows */
+} clsi_blocks;
+void clsi_blocks_clear(clsi_blocks *b);
+/* This thread's block, ready for theta; NULL: no memory. */
+void *clsi_block_alone(const clsi_rows_kind *kind, clsi_blocks *memory, const clsi_residual *r,
+                       const double *theta);
+
+cls_status clsi_sharded_rows(const clsi_rows_kind *kind, clsi_blocks *memory,
+                             const clsi_residual *r, const double *theta, size_t first,
+                             size_t count, const size_t *list, double *out, double *J);
+cls_status clsi_sharded_gradient(const clsi_rows_kind *kind, clsi_blocks *memory,
+                                 const clsi_residual *r, const double *theta, size_t count,
+                                 const size_t *list, double *loss, double *gradient);
 
 #endif

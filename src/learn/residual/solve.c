@@ -170,7 +170,7 @@ int clsi_learner_is_first(const clsi_learner *w) {
     return !w->o->team || w->o->team->rank == 0;
 }
 
-/* What depends on a clock (when somebody is in a hurry) is decided by one. */
+/* What depends on a clock (a limit of time) is decided by one. */
 double clsi_learner_tell_all(const clsi_learner *w, double x) {
     const cls_team *team = w->o->team;
     if (!team || team->ranks < 2) return x;
@@ -192,7 +192,7 @@ static double roll_out(void *context, const double *theta) {
                : INFINITY;
 }
 
-/* The largest number that a rank has: one that is told to stop stops all, by its own clock. */
+/* The largest number that a rank has: one that has to stop stops all, by its own clock. */
 static int most_of_all(const clsi_learner *w, int x) {
     const cls_team *team = w->o->team;
     if (!team || team->ranks < 2) return x;

@@ -17,7 +17,6 @@
 #include "learn/residual/shards.h"
 #include "scheme/scheme.h"
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,8 +50,7 @@ struct clsi_step_blocks {
     part *parts;                    /* (unknowns); those without places are not evaluated */
     place *places;                  /* by part */
     cls_program *program[PROGRAMS]; /* base -> x; base | phi -> r; base | phi | c -> d(c.r)/dphi */
-    size_t n_blocks;
-    block *blocks;
+    clsi_blocks memory;
 };
 
 /* ---- compiled ---- */
@@ -240,12 +238,7 @@ void clsi_step_blocks_free(clsi_step_blocks **blocks) {
     clsi_step_blocks *s = *blocks;
     if (!s) return;
     for (int i = 0; i < PROGRAMS; i++) cls_program_free(&s->program[i]);
-    for (size_t i = 0; i < s->n_blocks; i++) {
-        free(s->blocks[i].memory);
-        free(s->blocks[i].pass);
-        free(s->blocks[i].window);
-    }
-    free(s->blocks);
+    clsi_blocks_clear(&s->memory);
     free(s->places);
     free(s->parts);
     free(s);
@@ -253,18 +246,6 @@ void clsi_step_blocks_free(clsi_step_blocks **blocks) {
 }
 
 /* ---- memory of a thread ---- */
-
-static int ready(const clsi_residual *r) {
-    clsi_step_blocks *s = clsi_step_rows_blocks(r->step);
-    size_t threads = (size_t)omp_get_max_threads();
-    if (s->n_blocks >= threads) return 1;
-    block *more = clsi_realloc(s->blocks, threads * sizeof *more);
-    if (!more) return 0;
-    memset(more + s->n_blocks, 0, (threads - s->n_blocks) * sizeof *more);
-    s->blocks = more;
-    s->n_blocks = threads;
-    return 1;
-}
 
 static int allocate(const clsi_step_blocks *s, block *b) {
     size_t W = s->most, inputs = base_size(s) + s->n_symbols + s->E, samples = 0, passes = 0;
@@ -304,16 +285,29 @@ static const clsi_field_blocks *kernel_of(const part *p) {
     return p->learned->field->kind->blocks;
 }
 
-static void *begin(const clsi_residual *r, const double *theta) {
+static void close_block(void *memory) {
+    block *b = memory;
+    free(b->memory);
+    free(b->pass);
+    free(b->window);
+    free(b);
+}
+
+static void *open_block(const clsi_residual *r) {
+    block *b = clsi_calloc(1, sizeof *b);
+    if (!b || allocate(clsi_step_rows_blocks(r->step), b)) return b;
+    close_block(b);
+    return NULL;
+}
+
+static void begin(void *memory, const clsi_residual *r, const double *theta) {
     const clsi_step_blocks *s = clsi_step_rows_blocks(r->step);
-    block *b = &s->blocks[omp_get_thread_num()];
-    if (!b->memory && !allocate(s, b)) return NULL;
+    block *b = memory;
     b->r = r;
     for (size_t k = 0; k < s->n_parts; k++) {
         const clsi_learned *l = s->parts[k].learned;
         if (b->pass[k]) kernel_of(&s->parts[k])->open(l->field, theta + l->offset, b->pass[k]);
     }
-    return b;
 }
 
 /* ---- a block of windows ---- */
@@ -450,15 +444,17 @@ static void add(const void *memory, double *gradient) {
             kernel_of(&s->parts[k])->close(b->pass[k], gradient + s->parts[k].learned->offset);
 }
 
-static const clsi_rows_kind BLOCKS = {250, 2e7, ready, begin, rows_of_shard, gradient_of_shard,
-                                      add};
+static const clsi_rows_kind BLOCKS = {250,   2e7,           open_block,        close_block,
+                                      begin, rows_of_shard, gradient_of_shard, add};
 
 cls_status clsi_step_blocks_values(const clsi_residual *r, const double *theta, size_t first,
                                    size_t count, const size_t *list, double *out) {
-    return clsi_sharded_rows(&BLOCKS, r, theta, first, count, list, out, NULL);
+    return clsi_sharded_rows(&BLOCKS, &clsi_step_rows_blocks(r->step)->memory, r, theta, first,
+                             count, list, out, NULL);
 }
 
 cls_status clsi_step_blocks_gradient(const clsi_residual *r, const double *theta, size_t count,
                                      const size_t *list, double *loss, double *gradient) {
-    return clsi_sharded_gradient(&BLOCKS, r, theta, count, list, loss, gradient);
+    return clsi_sharded_gradient(&BLOCKS, &clsi_step_rows_blocks(r->step)->memory, r, theta, count,
+                                 list, loss, gradient);
 }

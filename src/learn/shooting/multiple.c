@@ -87,7 +87,7 @@ static void add_slopes(const clsi_multiple *m, const clsi_segment *g, size_t i, 
     }
 }
 
-/* Temperatures that nobody measures are about as high as those that somebody does. */
+/* Temperatures that are not measured are about as high as those that are. */
 static void add_temperatures(const clsi_multiple *m, size_t i, known_start *k) {
     const cls_system *s = m->system;
     double sum = 0, count = 0;
@@ -106,7 +106,7 @@ static void add_temperatures(const clsi_multiple *m, size_t i, known_start *k) {
             add_known(k, s->temperature[j].name, sum / count);
 }
 
-/* Elements of arrays that nobody measures lie between those that somebody does. */
+/* Elements of arrays that are not measured lie between those that are. */
 static void add_neighbours(const clsi_multiple *m, known_start *k) {
     if (!m->beside) return;
     clsi_known_value *more = clsi_calloc(m->nz + 1, sizeof *more);
@@ -530,6 +530,12 @@ int clsi_multiple_simulate(clsi_multiple *m, const double *theta) {
         failed |= !clsi_track_run_many(m->track[omp_get_thread_num()], theta, n, list);
     }
     return !failed;
+}
+
+size_t clsi_multiple_values(const clsi_multiple *m) {
+    size_t rows = 0;
+    for (size_t w = 0; w < m->n_pieces; w++) rows += m->piece[w].n;
+    return rows * m->ny;
 }
 
 size_t clsi_multiple_residuals(const clsi_multiple *m, size_t c, double *list, size_t *which) {

@@ -33,7 +33,7 @@ typedef struct clsi_multiple {
     const cls_system *system; /* with numbers: for starts */
     clsi_observer *observer;
     size_t nz, n_theta, ny, n_tracks;
-    size_t n_scaled;    /* parameters whose common multiple no row tells (arrow.h) */
+    size_t n_scaled;    /* parameters whose common multiple is not identifiable (arrow.h) */
     clsi_track **track; /* one for each thread */
     size_t n_pieces;
     clsi_piece *piece;
@@ -71,6 +71,8 @@ cls_status clsi_multiple_plan(clsi_multiple *m, size_t rows, const double *theta
 void clsi_multiple_problem(clsi_multiple *m, double huber, clsi_arrow *out);
 /* Simulates all windows at theta for the next function. Zero when not evaluable. */
 int clsi_multiple_simulate(clsi_multiple *m, const double *theta);
+/* Values of all windows, missing ones included. */
+size_t clsi_multiple_values(const clsi_multiple *m);
 /* Residuals of channel c of the windows that were simulated, in time order (list: room for all rows),
  * without missing ones; their number. With `which` (piece of each), unless NULL. */
 size_t clsi_multiple_residuals(const clsi_multiple *m, size_t c, double *list, size_t *which);
@@ -113,8 +115,8 @@ double clsi_integrals_prior(const clsi_integrals *f, size_t rows, size_t k);
 typedef struct clsi_recipe {
     clsi_multiple *m;
     double *theta;
-    const unsigned char *open; /* (n_theta) 1: nobody said where it begins. NULL: all are said */
-    clsi_text notes;           /* lines for the report */
+    const unsigned char *open;         /* (n_theta) 1: no initial value was given. NULL: all were */
+    clsi_text notes;                   /* lines for the report */
     size_t iterations, stages, window; /* rows of the last windows */
     double loss;
     const char *ended; /* how the last search did: a reason of clsi_arrow_info */

@@ -316,7 +316,7 @@ typedef struct finding {
     const char *ended;
 } finding;
 
-/* Theta is copied to theta, which is somebody else's. */
+/* Theta is copied to theta, which is the caller's. */
 static finding finding_of(const recipe_work *k, double *theta) {
     const clsi_multiple *m = k->m;
     memcpy(theta, k->r->theta, m->n_theta * sizeof *theta);

@@ -125,10 +125,7 @@ static void initialise(void *context, uint64_t seed, double *theta) {
 
 /* What the problem makes of theta. */
 static const double *meant(stage *s, const double *theta) {
-    if (!s->conditions) return theta;
-    memcpy(s->place, theta, s->j->unknowns->n_theta * sizeof *theta);
-    clsi_conditions_project(s->conditions, s->place);
-    return s->place;
+    return clsi_conditions_meant(s->conditions, theta, s->place);
 }
 
 static double validate(void *context, const double *theta) {
@@ -211,20 +208,6 @@ static cls_status prune(stage *s, const double *theta, cls_error *error) {
                      before - clsi_shooting_windows(s->trained), before);
 }
 
-/* The problem of a stage: that of its windows, where the anchors hold. */
-static cls_status set_problem(stage *s, int resumed, clsi_problem *windows, clsi_problem *out,
-                              cls_error *error) {
-    clsi_shooting_problem(s->trained, windows);
-    *out = *windows;
-    if (!clsi_anchors_count(s->j->anchors)) return CLS_OK;
-    cls_status status = clsi_conditions_create(s->j->anchors, windows, s->j->options->anchor_weight,
-                                               s->from, &s->conditions, error);
-    if (status != CLS_OK) return status;
-    clsi_conditions_problem(s->conditions, out);
-    if (!resumed) clsi_conditions_project(s->conditions, s->from);
-    return CLS_OK;
-}
-
 static void set_training(stage *s, clsi_problem *problem, int resumed, clsi_training *t) {
     const cls_learn_options *o = s->j->options;
     int last = s->number == 0;
@@ -249,8 +232,12 @@ static cls_status train_stage(stage *s, int resumed, double *result, clsi_shoot_
     clsi_problem windows, problem;
     clsi_training t;
     cls_status status = prune(s, s->from, error);
-    if (status == CLS_OK) status = set_problem(s, resumed, &windows, &problem, error);
     if (status != CLS_OK) return status;
+    clsi_shooting_problem(s->trained, &windows);
+    status = clsi_conditions_create(s->j->anchors, &windows, s->j->options->anchor_weight, s->from,
+                                    &s->conditions, &problem, error);
+    if (status != CLS_OK) return status;
+    if (!resumed) clsi_conditions_project(s->conditions, s->from);
     set_training(s, &problem, resumed, &t);
     info->initial = rms(s->trained, s->from);
     info->windows = clsi_shooting_windows(s->trained);
@@ -260,7 +247,7 @@ static cls_status train_stage(stage *s, int resumed, double *result, clsi_shoot_
     /* ended here, not by the caller: there is nothing to go on with */
     if (s->over) info->training.stopped = 0;
     if (s->over && t.checkpoint) unlink(t.checkpoint);
-    if (s->conditions) clsi_conditions_project(s->conditions, result);
+    clsi_conditions_project(s->conditions, result);
     info->training.iterations += s->before;
     info->stages++;
     info->final = rms(s->trained, result);

@@ -254,7 +254,7 @@ static char *identity_of(const clsi_learner *w, const clsi_training *t) {
     return all;
 }
 
-/* Batches of all rows in the place of those of the sample. One pass at least where nobody says how many
+/* Batches of all rows in the place of those of the sample. One pass at least where the caller does not say how many
  * iterations, and patience for one. */
 static cls_status train_drawn(feeding *f, const clsi_training *sample) {
     clsi_learner *w = f->pieces.w;
@@ -299,7 +299,7 @@ static cls_status is_begun(clsi_learner *w, const clsi_training *t, int *begun) 
 
 static const double ENOUGH = 1e-6; /* of the loss: what an iteration over all rows has to gain */
 
-enum { PASSES = 50 }; /* at most, where nobody says how many iterations */
+enum { PASSES = 50 }; /* at most, where no number of iterations is given */
 
 static cls_status train_whole(feeding *f, const clsi_training *sample) {
     clsi_learner *w = f->pieces.w;

@@ -84,45 +84,22 @@ static cls_status sort(clsi_conditions *c, const double *theta, double *row, cls
     return CLS_OK;
 }
 
-cls_status clsi_conditions_create(const clsi_anchors *anchors, clsi_problem *inner, double share,
-                                  const double *theta, clsi_conditions **out, cls_error *error) {
-    clsi_conditions *c = *out = clsi_calloc(1, sizeof *c);
-    if (!c) return clsi_no_memory(error);
-    size_t n = clsi_anchors_count(anchors), P = inner->n_parameters;
-    *c = (clsi_conditions){.anchors = anchors,
-                           .inner = inner,
-                           .P = P,
-                           .Q = clsi_calloc(n * P, sizeof *c->Q),
-                           .d = clsi_calloc(n, sizeof *c->d),
-                           .soft = clsi_calloc(n, sizeof *c->soft),
-                           .weight = clsi_anchors_weight(anchors, inner->n_rows, share)};
-    double *row = clsi_calloc(3 * P, sizeof *row);
-    cls_status status = c->Q && c->d && c->soft && row ? CLS_OK : clsi_no_memory(error);
-    if (status == CLS_OK) status = sort(c, theta, row, error);
-    free(row);
-    if (status != CLS_OK) clsi_conditions_free(out);
-    return status;
-}
-
-void clsi_conditions_free(clsi_conditions **conditions) {
-    clsi_conditions *c = *conditions;
-    if (!c) return;
-    free(c->Q);
-    free(c->d);
-    free(c->soft);
-    free(c);
-    *conditions = NULL;
-}
-
 /* ---- on the plane ---- */
 
 void clsi_conditions_project(const clsi_conditions *c, double *theta) {
-    for (int twice = 0; twice < 2; twice++) /* the second time for round-off */
+    for (int twice = 0; c && twice < 2; twice++) /* the second time for round-off */
         for (size_t q = 0; q < c->n_hard; q++) {
             const double *Q = c->Q + q * c->P;
             double off = dot(c->P, Q, theta) - c->d[q];
             for (size_t j = 0; j < c->P; j++) theta[j] -= off * Q[j];
         }
+}
+
+const double *clsi_conditions_meant(const clsi_conditions *c, const double *theta, double *place) {
+    if (!c) return theta;
+    memcpy(place, theta, c->P * sizeof *place);
+    clsi_conditions_project(c, place);
+    return place;
 }
 
 /* Row by row what lies along the plane. */
@@ -219,7 +196,7 @@ static cls_status problem_gradient(clsi_problem *p, const double *theta, size_t 
     return status;
 }
 
-void clsi_conditions_problem(clsi_conditions *c, clsi_problem *out) {
+static void make_problem(clsi_conditions *c, clsi_problem *out) {
     *out = (clsi_problem){.context = c,
                           .n_parameters = c->P,
                           .n_rows = c->inner->n_rows + c->n_soft,
@@ -228,4 +205,41 @@ void clsi_conditions_problem(clsi_conditions *c, clsi_problem *out) {
                           .residual = problem_residual,
                           .jacobian = problem_jacobian,
                           .gradient = problem_gradient};
+}
+
+/* ---- life ---- */
+
+cls_status clsi_conditions_create(const clsi_anchors *anchors, clsi_problem *inner, double share,
+                                  const double *theta, clsi_conditions **out, clsi_problem *problem,
+                                  cls_error *error) {
+    *out = NULL;
+    *problem = *inner;
+    if (!clsi_anchors_count(anchors)) return CLS_OK;
+    clsi_conditions *c = *out = clsi_calloc(1, sizeof *c);
+    if (!c) return clsi_no_memory(error);
+    size_t n = clsi_anchors_count(anchors), P = inner->n_parameters;
+    *c = (clsi_conditions){.anchors = anchors,
+                           .inner = inner,
+                           .P = P,
+                           .Q = clsi_calloc(n * P, sizeof *c->Q),
+                           .d = clsi_calloc(n, sizeof *c->d),
+                           .soft = clsi_calloc(n, sizeof *c->soft),
+                           .weight = clsi_anchors_weight(anchors, inner->n_rows, share)};
+    double *row = clsi_calloc(3 * P, sizeof *row);
+    cls_status status = c->Q && c->d && c->soft && row ? CLS_OK : clsi_no_memory(error);
+    if (status == CLS_OK) status = sort(c, theta, row, error);
+    if (status == CLS_OK) make_problem(c, problem);
+    free(row);
+    if (status != CLS_OK) clsi_conditions_free(out);
+    return status;
+}
+
+void clsi_conditions_free(clsi_conditions **conditions) {
+    clsi_conditions *c = *conditions;
+    if (!c) return;
+    free(c->Q);
+    free(c->d);
+    free(c->soft);
+    free(c);
+    *conditions = NULL;
 }

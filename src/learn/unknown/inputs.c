@@ -7,7 +7,6 @@
  * unknown has no formula and keeps the inputs of its kind; so does one that is a number. */
 #include "base/base.h"
 #include "learn/learn.h"
-#include <stdlib.h>
 #include <string.h>
 
 /* Does a node depend on the variable, through names as well? Names stand above their use. */

@@ -11,7 +11,6 @@
  *               data that visit all of either; then with K quadratic, which goes on as it should where
  *               the data end. */
 #include "base/base.h"
-#include "expr/graph.h"
 #include "learn/learn.h"
 #include <math.h>
 #include <stdlib.h>

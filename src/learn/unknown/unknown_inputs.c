@@ -2,7 +2,6 @@
  * else what its kind needs and about as many terms as data can tell. */
 #include "base/base.h"
 #include "base/locale.h"
-#include "expr/graph.h"
 #include "learn/unknown/unknown.h"
 #include <ctype.h>
 #include <math.h>
@@ -101,7 +100,7 @@ cls_status clsi_choose_inputs(const cls_system *s, clsi_unknown *u, const clsi_p
             status = clsi_add_input(l, error, "%s*%s", cls_node_name(s->g, moved[j]),
                                     cls_node_name(s->g, moved[k]));
     for (size_t i = 0; i < s->m && status == CLS_OK; i++) {
-        /* a potential is no function of what nobody measured */
+        /* a potential is no function of what was not measured */
         size_t state = s->nq + s->n + i;
         int hidden = state < points->nz && !points->observed[state];
         if (!thermal && u->kind == CLSI_PART_LET && hidden && l->d) continue;
