@@ -88,12 +88,7 @@ static cls_status name_all(clsi_export *e, cls_error *error) {
 static cls_status check_scheme(const cls_system *s, const char *name, cls_error *error) {
     const clsi_scheme *scheme = clsi_scheme_find(name);
     if (!scheme) return cls_scheme_applies(name, s, error);
-    if (scheme->build && !scheme->estimate && !scheme->tableau) return CLS_OK;
-    if (scheme->tableau)
-        return clsi_fail(error, CLS_USAGE,
-                         "the scheme %s cannot be exported: its weights are found by the library; "
-                         "take %s",
-                         name, cls_scheme_default(s));
+    if (scheme->build && !scheme->estimate) return CLS_OK;
     return clsi_fail(error, CLS_USAGE, "the scheme %s cannot be exported: %s; take %s", name,
                      scheme->build ? "it chooses its own steps" : "it is a solution by CVODE",
                      strcmp(name, "discrete-gradient-adaptive") ? cls_scheme_default(s)

@@ -7,6 +7,7 @@
 enum { CLSI_FEW = 16 }; /* unknowns; more are in wide loops (host.h) and rings */
 /* solutions kept for the predictor: five to extrapolate, one to check; of many unknowns seven and one */
 enum { CLSI_HISTORY = 6, CLSI_LONG_HISTORY = 8 };
+enum { CLSI_SECANTS = 6 }; /* energies that lawful.inc looks at in an attempt */
 
 /* What an adaptive scheme remembers between its internal steps (adaptive.c). */
 typedef struct clsi_adaptive {
