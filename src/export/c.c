@@ -491,9 +491,10 @@ static const char *only_activation(const clsi_programs_use *use) {
 static const char source_head[] =
     "/* $.c: see $.h. The numerical methods are those of clausius, to the bit; their texts, with\n"
     " * comments: kernels.inc, pairs.inc, dense.inc, network_node.inc, sparse_lu.inc,\n"
-    " * newton.inc, step.inc, lawful.inc in its sources. Here is what this model calls of them. "
-    "*/\n"
-    "#include \"$.h\"\n#include <float.h>\n#include <string.h>\n\n"; /* kernels.inc brings <math.h> */
+    " * newton.inc, step.inc";
+static const char source_includes[] = " in its sources. Here is what this model calls of them. */\n"
+                                      "#include \"$.h\"\n#include <float.h>\n#include "
+                                      "<string.h>\n\n"; /* kernels.inc brings <math.h> */
 
 /* For the binaries of an FMU. */
 static const char old_glibc[] =
@@ -565,6 +566,8 @@ cls_status clsi_export_source(clsi_export *e, clsi_source_kind kind, clsi_text *
     append_unit_check(&p.host, e);
     clsi_append_template(&p.model, e, clsi_export_model_text);
     clsi_append_template(out, e, source_head);
+    if (clsi_export_is_lawful(e)) clsi_text_append(out, ", lawful.inc");
+    clsi_append_template(out, e, source_includes);
     if (kind == CLSI_SOURCE_FMU) clsi_text_append(out, old_glibc);
     clsi_text_append(out, rounded_twice);
     if (has_few_numbers(e)) clsi_text_append(out, few_numbers);

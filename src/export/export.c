@@ -99,7 +99,6 @@ static cls_status compile(clsi_export *e, cls_error *error) {
     cls_simulate_options o = cls_simulate_defaults();
     o.scheme = e->options.scheme ? e->options.scheme : cls_scheme_default(e->s);
     o.h = e->options.h > 0 ? e->options.h : cls_system_default_step(e->s);
-    o.monitor = 0; /* who counts falls of the entropy needs one more scale */
     cls_status status = check_scheme(e->s, o.scheme, error);
     if (status == CLS_OK) status = clsi_stepper_create(e->s, &o, &e->base.sp, error);
     if (status == CLS_OK && e->base.sp->bath)

@@ -76,10 +76,10 @@ static inline void exported_open(exported *x, const cls_system *s, const cls_mod
     x->defaults(x->motion);
 }
 
-/* Both from the same start, with the default step: every column of every `every`-th row has the
+/* Both from the same start, with `times` the default step: every column of every `every`-th row has the
  * same bits, and where the library fails the export does. Returns the steps made. */
-static inline uint64_t exported_compare(exported *x, const cls_system *s, const char *scheme,
-                                        uint64_t steps, uint64_t every) {
+static inline uint64_t exported_compare_by(exported *x, const cls_system *s, const char *scheme,
+                                           double times, uint64_t steps, uint64_t every) {
     size_t columns = cls_system_column_count(s);
     double *row = malloc(2 * columns * sizeof *row), *got = row + columns;
     double *state = malloc((cls_system_state_count(s) + 1) * sizeof *state);
@@ -87,6 +87,7 @@ static inline uint64_t exported_compare(exported *x, const cls_system *s, const 
     cls_simulator *sim = NULL;
     cls_simulate_options o = cls_simulate_defaults();
     o.scheme = scheme;
+    o.h = times * cls_system_default_step(s);
     assert_int_equal(cls_system_start(s, NULL, state, &error), CLS_OK);
     assert_int_equal(cls_simulator_create(s, &o, &sim, &error), CLS_OK);
     assert_int_equal(cls_simulator_start(sim, 0, state, &error), CLS_OK);
@@ -113,6 +114,11 @@ static inline uint64_t exported_compare(exported *x, const cls_system *s, const 
     free(row);
     free(state);
     return k;
+}
+
+static inline uint64_t exported_compare(exported *x, const cls_system *s, const char *scheme,
+                                        uint64_t steps, uint64_t every) {
+    return exported_compare_by(x, s, scheme, 1, steps, every);
 }
 
 #endif
