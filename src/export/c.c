@@ -166,7 +166,7 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
         e->prefix, 2 * e->n_state, e->upper, (int)CLSI_SCALES, (int)CLSI_SCALES,
         CLSI_MONITOR_INVARIANTS + e->s->n_invariants, CLSI_MONITOR_INVARIANTS + e->s->n_invariants,
         2 * e->n_state, sp->nz + 2 + sp->nu + e->n_parameters,
-        (size_t)(sp->options.max_halvings + 3) * 2 * e->n_state,
+        (size_t)(sp->options.max_halvings + (clsi_export_is_lawful(e) ? 1 : 3)) * 2 * e->n_state,
         stages * (size_t)clsi_export_history(e) * one, at_least(sp->nu, 1),
         at_least(e->n_parameters, 1), stages, e->prefix, e->prefix);
     if (clsi_export_is_lawful(e)) clsi_text_printf(out, "    %s_lawful lawful;\n", e->prefix);

@@ -19,6 +19,7 @@ static cls_status make_rows(const clsi_export *e, cls_table *t, cls_error *error
     double *zeros = clsi_calloc(2 * e->n_inputs, sizeof *zeros);
     o.scheme = e->sp->options.scheme;
     o.h = e->sp->options.h;
+    o.max_halvings = e->sp->options.max_halvings;
     cls_status status = row && zeros ? CLS_OK : clsi_no_memory(error);
     if (status == CLS_OK) status = cls_simulator_create(e->s, &o, &sim, error);
     if (status == CLS_OK && e->n_inputs)

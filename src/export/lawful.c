@@ -113,12 +113,19 @@ void clsi_append_lawful_cost(clsi_text *out, const clsi_export *e) {
         out,
         " * A step solves no equations: %d stages, the slopes of the energy once, and 1 to %d "
         "energies.\n * That is %.0f to %.0f operations: the rates of a stage %.0f, the slopes of "
-        "the energy %.0f, an\n * energy %.0f, what is looked at for doubt %.0f. A step that is too "
-        "long is made in halves, these in\n * halves again, at most %d times: at most %.0f "
-        "attempts. Seen over %llu steps of %g from the\n * default start%s: %s.\n",
-        stages, CLSI_SECANTS, least, most, rates, slopes, energy, cost_of(sp->scale), halvings,
-        exp2(halvings + 1) - 1, (unsigned long long)e->tried_steps, sp->options.h,
-        e->n_inputs ? ", inputs at 0" : "",
-        e->deepest_halving ? "with steps that had to be halved" : "no step had to be halved");
+        "the energy %.0f, an\n * energy %.0f, what is looked at for doubt %.0f, sums and the "
+        "rest.\n",
+        stages, CLSI_SECANTS, least, most, rates, slopes, energy, cost_of(sp->scale));
+    if (halvings)
+        clsi_text_printf(out,
+                         " * A step that is too long is made in halves, these in halves again, %d "
+                         "times in turn at most:\n * at most %.0f attempts of so many operations.",
+                         halvings, exp2(halvings + 1) - 1);
+    else
+        clsi_text_append(out, " * A step that is too long is refused after this.");
+    clsi_text_printf(out, " Seen over %llu\n * steps of %g from the default start%s: %s.\n",
+                     (unsigned long long)e->tried_steps, e->sp->options.h,
+                     e->n_inputs ? ", inputs at 0" : "",
+                     e->deepest_halving ? "some had to be halved" : "none had to be halved");
     if (e->refused[0]) clsi_text_printf(out, " * Then a step was refused: %s.\n", e->refused);
 }

@@ -82,6 +82,26 @@ test_explicit_steps_in_every_target() {
     done
 }
 
+test_halvings_are_bounded() {
+    local n
+    for n in 0 3; do
+        run "$CLAUSIUS" export c ideal-gas-piston --scheme lawful-rk8 --max-halvings $n -o c$n --prefix ex --quiet
+        expect_ok
+        gcc -std=c99 -Wall -Wextra -Werror -O1 c$n/*.c -lm -o c$n/main || fail "it does not compile"
+        run c$n/main 20 0.01
+        expect_ok
+    done
+    expect_in_file 'A step that is too long is refused' c0/ex.h
+    expect_in_file 'at most 15 attempts' c3/ex.h
+    run "$CLAUSIUS" export c pendulum --max-halvings 61 -o p
+    expect_exit 2
+    expect_stderr 'max_halvings must be from 0 to 60'
+    expect_no_file p
+    run "$CLAUSIUS" export c pendulum --max-halvings -1 -o p
+    expect_exit 2
+    expect_no_file p
+}
+
 # What the card says of the trial is measured, also of schemes that lose energy.
 test_cards_tell_what_was_measured() {
     run "$CLAUSIUS" export c adiabatic-piston --scheme vnots -o p --quiet

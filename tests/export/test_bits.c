@@ -150,6 +150,31 @@ static void explicit_steps_of_every_system(void **unused) {
     assert_true(done >= THINNED(26, 4));
 }
 
+/* A step that would have to be made in more halves than wanted is refused, where the library refuses it; one that
+ * is made in no more is not. */
+static void halvings_are_bounded(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *scheme;
+        int max_halvings;
+        double times;
+        uint64_t steps; /* of 20 */
+    } cases[] = {{"lawful-rk8", 0, 20, 0},          {"lawful-rk8", 2, 20, 0},
+                 {"lawful-rk8", 10, 20, 20},        {"lawful-rk4", 10, 20, 20},
+                 {"lawful-rk4", 0, 1, 20},          {"discrete-gradient", 0, 4000, 1},
+                 {"discrete-gradient", 1, 4000, 20}};
+    cls_system *s;
+    assert_int_equal(cls_system_load("ideal-gas-piston", NULL, &s, NULL), CLS_OK);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        exported x;
+        exported_open_halved(&x, s, NULL, cases[k].scheme, cases[k].max_halvings, FAST);
+        uint64_t made = exported_compare_by(&x, s, cases[k].scheme, cases[k].times, 20, 1);
+        assert_int_equal(made, cases[k].steps);
+        exported_close(&x);
+    }
+    cls_system_free(&s);
+}
+
 static void schemes_that_stay(void **unused) {
     (void)unused;
     cls_system *s;
@@ -311,6 +336,7 @@ int main(void) {
         cmocka_unit_test(entropies_that_vanish),
         cmocka_unit_test(every_scheme),
         cmocka_unit_test(explicit_steps_of_every_system),
+        cmocka_unit_test(halvings_are_bounded),
         cmocka_unit_test(schemes_that_stay),
         cmocka_unit_test(without_a_word),
         cmocka_unit_test(refusals),
