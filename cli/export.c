@@ -1,5 +1,6 @@
 /* clausius export: a system or a learned model as C source, as a JavaScript module, as an FMU. */
 #include "cli.h"
+#include <limits.h>
 #include <string.h>
 
 static cls_status check_target(const char *target, cls_error *error) {
@@ -32,6 +33,11 @@ static cls_status write_it(const cli_arguments *a, const cli_motion *m, cls_erro
     if (!status && o.platforms && strcmp(a->words[0], "fmu") != 0)
         status = cli_fail(error, CLS_USAGE, "--platforms is for fmu only: C compiles anywhere");
     o.single = cli_given(a, "float");
+    uint64_t halvings = 0;
+    if (!status && cli_given(a, "max-halvings")) {
+        status = cli_integer(a, "max-halvings", 0, &halvings, error);
+        o.max_halvings = halvings > INT_MAX ? INT_MAX : (int)halvings;
+    }
     if (!status) status = cli_positive(a, "h", &o.h, error);
     if (!status) status = cls_export(a->words[0], m->system, m->model, &o, out, &info, error);
     if (status) return status;
@@ -79,6 +85,8 @@ static const cli_option options[] = {
     {"platforms", 0, "LIST",
      "fmu: binaries also for these, \"x86_64-windows, aarch64-linux\", or all"},
     {"float", 0, NULL, "weights of networks in single precision: half the size, the same laws"},
+    {"max-halvings", 0, "N",
+     "a step that fails is made in halves up to this often in turn (default 10); 0: tried once"},
     {"set", 0, "LIST", "parameter values, \"m=2, k=1\""},
     {"start", 0, "LIST", "the default start, \"x=0, v.x=-0.5\""},
     {"json", 0, NULL, "one JSON object: target, output, prefix, scheme, files, bytes, binaries"},

@@ -1,7 +1,7 @@
 /* Export: a system or a learned model as plain C, as a JavaScript module, as an FMU.
  *
  * What leaves is the step of a scheme with everything it needs: formulas, learned parts, Newton's
- * method, monitors. It is the same text as the library compiles (newton.inc, step.inc,
+ * method, monitors. It is the same text as the library compiles (newton.inc, step.inc, lawful.inc,
  * kernels.inc), so exported C computes the same bits. Schemes that choose their own steps (bdf,
  * adaptive ones) cannot be exported. Nothing is left behind when writing fails. */
 #ifndef CLAUSIUS_EXPORT_H
@@ -33,6 +33,9 @@ typedef struct cls_export_options {
     /* weights of networks in single precision: half the table, another motion, the same laws */
     int single;
     const char *set; /* what --set gave, for the notes of rows and cards; NULL: nothing */
+    /* a step that fails is made in halves up to this often in turn, 0 to 60; -1: as in
+     * cls_simulate_defaults */
+    int max_halvings;
 } cls_export_options;
 
 CLS_API cls_export_options cls_export_defaults(void);

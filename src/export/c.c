@@ -106,6 +106,7 @@ static void append_about(clsi_text *out, const clsi_export *e) {
             e->sp->options.max_halvings);
         append_cost(out, e);
     }
+    if (clsi_export_is_lawful(e)) clsi_append_lawful_cost(out, e);
     if (e->options.single)
         clsi_text_printf(
             out,
@@ -145,6 +146,7 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
                      at_least(e->n_guard_kept, 1), one, e->shares_now ? sp->nz : 1);
     if (factors) clsi_text_printf(out, "    double work_lu[%zu];\n", factors);
     clsi_text_printf(out, "} %s_newton;\n\n", e->prefix);
+    clsi_append_lawful_struct(out, e);
     clsi_text_printf(out,
                      "typedef struct %s_info {\n    uint64_t retried_steps; /* had to be halved "
                      "*/\n    int deepest_halving;\n} %s_info;\n\n",
@@ -160,13 +162,15 @@ static void append_struct(clsi_text *out, const clsi_export *e) {
         "    double monitor_out[%zu], monitor_start[%zu], next_out[%zu], row_in[%zu];\n"
         "    double saved[%zu], history[%zu], input[%zu], parameter[%zu];\n"
         "    int history_length[%zu], single; /* the last step was one solve */\n"
-        "    %s_newton newton;\n    %s_info info;\n} %s;\n\n",
+        "    %s_newton newton;\n    %s_info info;\n",
         e->prefix, 2 * e->n_state, e->upper, (int)CLSI_SCALES, (int)CLSI_SCALES,
         CLSI_MONITOR_INVARIANTS + e->s->n_invariants, CLSI_MONITOR_INVARIANTS + e->s->n_invariants,
         2 * e->n_state, sp->nz + 2 + sp->nu + e->n_parameters,
-        (size_t)(sp->options.max_halvings + 3) * 2 * e->n_state,
+        (size_t)(sp->options.max_halvings + (clsi_export_is_lawful(e) ? 1 : 3)) * 2 * e->n_state,
         stages * (size_t)clsi_export_history(e) * one, at_least(sp->nu, 1),
-        at_least(e->n_parameters, 1), stages, e->prefix, e->prefix, e->prefix);
+        at_least(e->n_parameters, 1), stages, e->prefix, e->prefix);
+    if (clsi_export_is_lawful(e)) clsi_text_printf(out, "    %s_lawful lawful;\n", e->prefix);
+    clsi_text_printf(out, "} %s;\n\n", e->prefix);
 }
 
 static void append_statuses(clsi_text *out, const clsi_export *e) {
@@ -487,8 +491,10 @@ static const char *only_activation(const clsi_programs_use *use) {
 static const char source_head[] =
     "/* $.c: see $.h. The numerical methods are those of clausius, to the bit; their texts, with\n"
     " * comments: kernels.inc, pairs.inc, dense.inc, network_node.inc, sparse_lu.inc,\n"
-    " * newton.inc, step.inc in its sources. Here is what this model calls of them. */\n"
-    "#include \"$.h\"\n#include <float.h>\n#include <string.h>\n\n"; /* kernels.inc brings <math.h> */
+    " * newton.inc, step.inc";
+static const char source_includes[] = " in its sources. Here is what this model calls of them. */\n"
+                                      "#include \"$.h\"\n#include <float.h>\n#include "
+                                      "<string.h>\n\n"; /* kernels.inc brings <math.h> */
 
 /* For the binaries of an FMU. */
 static const char old_glibc[] =
@@ -524,8 +530,8 @@ typedef struct source_parts {
     clsi_text used, tables, kernels, weights, calls, programs, host, model, trimmed;
 } source_parts;
 
-static cls_status trim_parts(const clsi_programs_use *use, const source_parts *p, int script,
-                             clsi_text *out, cls_error *error) {
+static cls_status trim_parts(const clsi_programs_use *use, const source_parts *p, int lawful,
+                             int script, clsi_text *out, cls_error *error) {
     const char *dead[DEAD];
     /* what the module around the script calls */
     static const char *const also[] = {"clsi_k_sum15", "clsi_k_exp_terms", "clsi_column_gives",
@@ -537,7 +543,8 @@ static cls_status trim_parts(const clsi_programs_use *use, const source_parts *p
         {p->kernels.data, 0}, {p->weights.data, 1},
         {p->calls.data, 0},   {p->programs.data, 1},
         {p->host.data, 0},    {clsi_newton_text, 0},
-        {clsi_step_text, 0},  {p->model.data, 0}};
+        {clsi_step_text, 0},  {lawful ? clsi_lawful_text : "", 0},
+        {p->model.data, 0}};
     list_dead(use, dead);
     return clsi_trim_source(sizeof pieces / sizeof *pieces, pieces, dead, only_activation(use),
                             script, script ? also : NULL, out, error);
@@ -559,6 +566,8 @@ cls_status clsi_export_source(clsi_export *e, clsi_source_kind kind, clsi_text *
     append_unit_check(&p.host, e);
     clsi_append_template(&p.model, e, clsi_export_model_text);
     clsi_append_template(out, e, source_head);
+    if (clsi_export_is_lawful(e)) clsi_text_append(out, ", lawful.inc");
+    clsi_append_template(out, e, source_includes);
     if (kind == CLSI_SOURCE_FMU) clsi_text_append(out, old_glibc);
     clsi_text_append(out, rounded_twice);
     if (has_few_numbers(e)) clsi_text_append(out, few_numbers);
@@ -566,7 +575,8 @@ cls_status clsi_export_source(clsi_export *e, clsi_source_kind kind, clsi_text *
         p.calls.failed || p.programs.failed || p.host.failed || p.model.failed)
         status = status == CLS_OK ? clsi_no_memory(error) : status;
     clsi_text *to = script ? out : &p.trimmed;
-    if (status == CLS_OK) status = trim_parts(&use, &p, script, to, error);
+    if (status == CLS_OK)
+        status = trim_parts(&use, &p, clsi_export_is_lawful(e), script, to, error);
     if (status == CLS_OK && !script)
         status = clsi_shorten_source(p.trimmed.data, e->prefix, out, error);
     clsi_text_clear(&p.trimmed);

@@ -19,6 +19,7 @@ static cls_status make_rows(const clsi_export *e, cls_table *t, cls_error *error
     double *zeros = clsi_calloc(2 * e->n_inputs, sizeof *zeros);
     o.scheme = e->sp->options.scheme;
     o.h = e->sp->options.h;
+    o.max_halvings = e->sp->options.max_halvings;
     cls_status status = row && zeros ? CLS_OK : clsi_no_memory(error);
     if (status == CLS_OK) status = cls_simulator_create(e->s, &o, &sim, error);
     if (status == CLS_OK && e->n_inputs)
@@ -87,12 +88,17 @@ static void append_laws(clsi_text *out, const clsi_export *e) {
     clsi_text_printf(
         out,
         "Tried here over %llu steps of %g from the default start%s: relative energy error "
-        "%.2g, %llu steps in which the entropy fell, at most %d iterations of Newton's "
-        "method in a solve (the limit is %d), halvings of a step at most %d (limit "
-        "%d).\n",
+        "%.2g, %llu steps in which the entropy fell",
         (unsigned long long)e->tried_steps, e->sp->options.h, e->n_inputs ? ", inputs at 0" : "",
-        e->energy_error, (unsigned long long)e->entropy_falls, e->worst_iterations,
-        e->sp->options.max_iterations, e->deepest_halving, e->sp->options.max_halvings);
+        e->energy_error, (unsigned long long)e->entropy_falls);
+    if (e->sp->n_unknowns)
+        clsi_text_printf(out,
+                         ", at most %d iterations of Newton's method in a solve (the limit is %d)",
+                         e->worst_iterations, e->sp->options.max_iterations);
+    if (e->sp->n_unknowns || clsi_export_is_lawful(e))
+        clsi_text_printf(out, ", halvings of a step at most %d (limit %d)", e->deepest_halving,
+                         e->sp->options.max_halvings);
+    clsi_text_append(out, ".\n");
     if (e->refused[0])
         clsi_text_printf(out, "\nThen a step was refused: %s.%s\n", e->refused,
                          e->n_inputs ? " Inputs are 0 until they are set: give them values before "

@@ -12,7 +12,7 @@ static const clsi_target *const targets[] = {&clsi_target_c, &clsi_target_js, &c
 enum { n_targets = sizeof targets / sizeof *targets };
 
 cls_export_options cls_export_defaults(void) {
-    return (cls_export_options){.size = sizeof(cls_export_options)};
+    return (cls_export_options){.size = sizeof(cls_export_options), .max_halvings = -1};
 }
 
 size_t cls_export_target_count(void) {
@@ -85,15 +85,12 @@ static cls_status name_all(clsi_export *e, cls_error *error) {
 
 /* ---- the step ---- */
 
+enum { MOST_HALVINGS = 60 }; /* as in simulations */
+
 static cls_status check_scheme(const cls_system *s, const char *name, cls_error *error) {
     const clsi_scheme *scheme = clsi_scheme_find(name);
     if (!scheme) return cls_scheme_applies(name, s, error);
-    if (scheme->build && !scheme->estimate && !scheme->tableau) return CLS_OK;
-    if (scheme->tableau)
-        return clsi_fail(error, CLS_USAGE,
-                         "the scheme %s cannot be exported: its weights are found by the library; "
-                         "take %s",
-                         name, cls_scheme_default(s));
+    if (scheme->build && !scheme->estimate) return CLS_OK;
     return clsi_fail(error, CLS_USAGE, "the scheme %s cannot be exported: %s; take %s", name,
                      scheme->build ? "it chooses its own steps" : "it is a solution by CVODE",
                      strcmp(name, "discrete-gradient-adaptive") ? cls_scheme_default(s)
@@ -104,8 +101,10 @@ static cls_status compile(clsi_export *e, cls_error *error) {
     cls_simulate_options o = cls_simulate_defaults();
     o.scheme = e->options.scheme ? e->options.scheme : cls_scheme_default(e->s);
     o.h = e->options.h > 0 ? e->options.h : cls_system_default_step(e->s);
-    o.monitor = 0; /* who counts falls of the entropy needs one more scale */
+    if (e->options.max_halvings >= 0) o.max_halvings = e->options.max_halvings;
     cls_status status = check_scheme(e->s, o.scheme, error);
+    if (status == CLS_OK && o.max_halvings > MOST_HALVINGS)
+        status = clsi_fail(error, CLS_USAGE, "max_halvings must be from 0 to %d", MOST_HALVINGS);
     if (status == CLS_OK) status = clsi_stepper_create(e->s, &o, &e->base.sp, error);
     if (status == CLS_OK && e->base.sp->bath)
         status = clsi_fail(error, CLS_USAGE,

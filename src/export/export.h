@@ -19,7 +19,8 @@ typedef struct clsi_label {
 typedef struct clsi_variant {
     const cls_system *s;
     clsi_stepper *sp;
-    cls_program *rate, *slope, *row, *row_slope, *step_slope;
+    cls_program *rate, *slope, *row, *row_slope;
+    cls_program *step_slope; /* NULL: steps of several stages (lawful.c) */
 } clsi_variant;
 
 /* The counts behind the arrays of the exported struct. */
@@ -152,6 +153,11 @@ cls_status clsi_export_source(clsi_export *e, clsi_source_kind kind, clsi_text *
                               cls_error *error);
 /* ---- host.c: what newton.inc and step.inc ask for, as macros ---- */
 void clsi_append_host(clsi_text *out, const clsi_export *e);
+/* ---- lawful.c: explicit steps whose weights keep the energy (simulate/lawful.inc) ---- */
+int clsi_export_is_lawful(const clsi_export *e);
+void clsi_append_lawful(clsi_text *out, const clsi_export *e); /* what lawful.inc asks for */
+void clsi_append_lawful_struct(clsi_text *out, const clsi_export *e);
+void clsi_append_lawful_cost(clsi_text *out, const clsi_export *e); /* of a step, in the header */
 /* ---- sparse.c: the equations of a step with many unknowns ---- */
 struct clsi_sparse_lu;
 void clsi_append_sparse(clsi_text *out, const clsi_export *e);
@@ -168,7 +174,8 @@ extern const clsi_target clsi_target_c, clsi_target_js, clsi_target_fmu;
 
 /* Texts (embedded by CMake). */
 extern const char clsi_dense_text[], clsi_sparse_lu_text[], clsi_newton_text[], clsi_step_text[],
-    clsi_export_model_text[], clsi_export_main_text[], clsi_export_prelude_text[],
-    clsi_export_fmu_text[], clsi_export_fmi2_text[], clsi_export_fmi3_text[];
+    clsi_lawful_text[], clsi_export_model_text[], clsi_export_main_text[],
+    clsi_export_prelude_text[], clsi_export_fmu_text[], clsi_export_fmi2_text[],
+    clsi_export_fmi3_text[];
 
 #endif

@@ -319,4 +319,5 @@ void clsi_append_host(clsi_text *out, const clsi_export *e) {
     append_runs(out, e);
     append_ends(out, e);
     append_functions(out, e);
+    clsi_append_lawful(out, e);
 }

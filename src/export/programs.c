@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHOLE = 10, STAGED = 2, LISTED = WHOLE + STAGED };
-enum { GUESS, MONITOR, NEXT, SCALE, HEAT = WHOLE - 1, RESIDUAL = WHOLE };
+enum { WHOLE = 11, STAGED = 2, LISTED = WHOLE + STAGED };
+enum { GUESS, MONITOR, NEXT, SCALE, HEAT = WHOLE - 2, ASCENT, RESIDUAL = WHOLE };
 
 /* The programs of a variant: whole ones, then those in stages (NULL where there is none). */
 typedef struct listed {
@@ -26,9 +26,11 @@ static size_t at_least(size_t n, size_t least) {
     return n < least ? least : n;
 }
 
+/* A step without equations looks at no residual. */
 static void list_programs(const clsi_variant *v, listed out[LISTED]) {
     const clsi_stepper *sp = v->sp;
-    const listed all[LISTED] = {{"guess", sp->guess, NULL},
+    const int solves = sp->scheme->tableau == NULL;
+    const listed all[LISTED] = {{"guess", solves ? sp->guess : NULL, NULL},
                                 {"monitor", sp->monitor, NULL},
                                 {"next", sp->next, NULL},
                                 {"scale", sp->scale, NULL},
@@ -38,8 +40,9 @@ static void list_programs(const clsi_variant *v, listed out[LISTED]) {
                                 {"row", v->row, NULL},
                                 {"step_slope", v->step_slope, NULL},
                                 {"heat", sp->heat, NULL},
-                                {"residual", sp->residual, NULL},
-                                {"guard", sp->guard, NULL}};
+                                {"ascent", sp->ascent, NULL},
+                                {"residual", solves ? sp->residual : NULL, NULL},
+                                {"guard", solves ? sp->guard : NULL, NULL}};
     memcpy(out, all, sizeof all);
 }
 
@@ -312,7 +315,7 @@ static void append_rooms(clsi_text *out, clsi_export *e, const listed *base, con
         for (const char *c = base[k].name; *c; c++)
             clsi_text_printf(out, "%c", toupper((unsigned char)*c));
         clsi_text_printf(out, " = %zu", at_least(room, 1));
-        if (k == GUESS || k == MONITOR || k == SCALE)
+        if (k == GUESS || k == MONITOR || k == SCALE || k == ASCENT)
             shared = at_least(shared, room);
         else if (k == NEXT || k == HEAT)
             e->n_next_room = at_least(room, e->n_next_room);
@@ -329,7 +332,7 @@ static void append_choices(clsi_text *out, const clsi_export *e, const listed *b
                            const listed *open, const int *differs) {
     static const char *const stages[] = {"_early", "_first", "_rest"};
     for (int k = 0; k < WHOLE; k++)
-        if (base[k].program || k != HEAT) append_choice(out, base[k].name, "", differs[k], 1, 1);
+        if (base[k].program) append_choice(out, base[k].name, "", differs[k], 1, 1);
     for (int k = WHOLE; k < LISTED; k++)
         for (int s = 0; s < 3 && base[k].program; s++)
             append_choice(out, base[k].name, stages[s], differs[k], computes(&base[k], s),

@@ -239,7 +239,7 @@ cls_status clsi_export_rates(clsi_export *e, clsi_variant *v, cls_error *error) 
     cls_status status = clsi_step_create(v->s, &nothing, 0, &st, error);
     if (status == CLS_OK) status = compile_rates(e, v, st, room, error);
     if (status == CLS_OK) status = compile_row(e, v, error);
-    if (status == CLS_OK) status = compile_step(e, v, error);
+    if (status == CLS_OK && !clsi_export_is_lawful(e)) status = compile_step(e, v, error);
     clsi_step_free(&st);
     free(room);
     return status;

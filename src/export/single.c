@@ -69,6 +69,7 @@ static cls_status begin(const cls_system *s, const clsi_export *e, cls_simulator
     double *zeros = clsi_calloc(2 * e->n_inputs + 1, sizeof *zeros);
     o.scheme = e->sp->options.scheme;
     o.h = e->sp->options.h;
+    o.max_halvings = e->sp->options.max_halvings;
     cls_status status = zeros ? cls_simulator_create(s, &o, sim, error) : clsi_no_memory(error);
     if (status == CLS_OK && e->n_inputs)
         status = cls_simulator_inputs(*sim, 2, times, zeros, CLS_HOLD_ZERO, error);

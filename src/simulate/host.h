@@ -1,4 +1,4 @@
-/* What newton.inc and step.inc ask of where they are compiled, answered for the library: sizes and
+/* What newton.inc, step.inc and lawful.inc ask of where they are compiled, answered for the library: sizes and
  * limits from the compiled step, programs by the evaluator. Exported C answers the same names with
  * numbers and functions of its own (src/export/host.c): keep both in step. */
 #ifndef CLSI_HOST_H
@@ -192,6 +192,48 @@ static inline void clsi_run_monitor(cls_simulator *sim, double *out) {
     out[CLSI_MONITOR_ENTROPY] += outside;
     out[CLSI_MONITOR_SIZE] += fabs(outside);
     sim->energy_scale = fmax(sim->energy_scale, fabs(clsi_received(s, sim->state)));
+}
+
+/* ---- of explicit steps that keep both laws (lawful.inc) ---- */
+
+#define CLSI_STAGE_COUNT(sim)    ((sim)->stepper->scheme->tableau->stages)
+#define CLSI_STAGE_ROW(sim, i)   ((sim)->stepper->scheme->tableau->a + (i)*CLSI_STAGE_COUNT(sim))
+#define CLSI_STAGE_WEIGHTS(sim)  ((sim)->stepper->scheme->tableau->b)
+#define CLSI_STAGE_TIME(sim, i)  ((sim)->stepper->scheme->tableau->c[i])
+#define CLSI_INPUTS(sim)         ((int)(sim)->stepper->nu)
+#define CLSI_INPUT_FIRST(sim, k) clsi_input_at(sim, k)
+#define CLSI_INPUT_LAST(sim, k)  clsi_input_at(sim, CLSI_INPUTS(sim) + (k))
+/* the first of the accounts: energies that come in */
+#define CLSI_RECEIVERS(sim)                                                                        \
+    (((sim)->stepper->s->has_work != 0) + ((sim)->stepper->s->has_heat != 0))
+/* where a stage reads its base inputs */
+#define CLSI_STAGE_ROOM(sim) clsi_program_inputs((sim)->stepper->next, (sim)->newton.work_next)
+#define CLSI_RUN_STAGE(sim, in, to)                                                                \
+    cls_program_run((sim)->stepper->next, (sim)->newton.work_next, in, to)
+#define CLSI_RUN_ASCENT(sim, to) clsi_run_here(sim, (sim)->stepper->ascent, (sim)->lawful.work, to)
+#define CLSI_LAWFUL_SUM(sim, n, count, which, by, to)                                              \
+    ((n) > CLSI_FEW ? clsi_lawful_sum(sim, n, count, which, by, to)                                \
+                    : lawful_sum(sim, n, count, which, by, to))
+#define CLSI_LAWFUL_ADD(sim, n, count, which, by, from, to)                                        \
+    ((n) > CLSI_FEW ? clsi_lawful_add(sim, n, count, which, by, from, to)                          \
+                    : lawful_add(sim, n, count, which, by, from, to))
+#define CLSI_LAWFUL_MOVE(sim, from, lambda)                                                        \
+    (CLSI_STATE_COUNT(sim) > CLSI_FEW ? clsi_lawful_move(sim, from, lambda)                        \
+                                      : lawful_move(sim, from, lambda))
+#define CLSI_LAWFUL_PRODUCT(n, a, b)                                                               \
+    ((n) > CLSI_FEW ? clsi_lawful_product(n, a, b) : lawful_product(n, a, b))
+
+/* Loops over more than a few numbers (lawful.c). */
+void clsi_lawful_sum(const cls_simulator *sim, int n, int count, const int *which, const double *by,
+                     double *to);
+void clsi_lawful_add(const cls_simulator *sim, int n, int count, const int *which, const double *by,
+                     const double *from, double *to);
+int clsi_lawful_move(cls_simulator *sim, const double *from, double lambda);
+double clsi_lawful_product(int n, const double *a, const double *b);
+
+/* Of the base inputs of the step. */
+static inline double clsi_input_at(const cls_simulator *sim, int k) {
+    return sim->newton.in[sim->stepper->nz + 4 + sim->stepper->n_owed + (size_t)k];
 }
 
 #endif

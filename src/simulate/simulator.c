@@ -254,17 +254,14 @@ void cls_simulator_free(cls_simulator **simulator) {
 #include "simulate/newton.inc"
 #include "simulate/step.inc"
 #include "simulate/watch.inc"
+#include "simulate/lawful.inc"
 
 void clsi_simulator_measure(cls_simulator *sim, double ahead) {
     step_measure(sim, ahead);
 }
 
 int clsi_simulator_falls_below(cls_simulator *sim, double highest) {
-    return watch_falls_below(sim, highest);
-}
-
-void clsi_simulator_look(cls_simulator *sim) {
-    step_look(sim);
+    return step_has_fallen(sim, highest);
 }
 
 int clsi_simulator_falls_unsolved(cls_simulator *sim) {
@@ -370,7 +367,7 @@ clsi_trouble clsi_simulator_whole(cls_simulator *sim) {
 
 static clsi_trouble whole_step(cls_simulator *sim) {
     if (sim->noise) return clsi_langevin_step(sim);
-    if (sim->stepper->scheme->tableau) return clsi_lawful_step(sim);
+    if (sim->stepper->scheme->tableau) return lawful_step(sim);
     return sim->stepper->scheme->estimate ? clsi_adaptive_step(sim) : step_whole(sim);
 }
 

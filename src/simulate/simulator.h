@@ -7,6 +7,7 @@
 enum { CLSI_FEW = 16 }; /* unknowns; more are in wide loops (host.h) and rings */
 /* solutions kept for the predictor: five to extrapolate, one to check; of many unknowns seven and one */
 enum { CLSI_HISTORY = 6, CLSI_LONG_HISTORY = 8 };
+enum { CLSI_SECANTS = 6 }; /* energies that lawful.inc looks at in an attempt */
 
 /* What an adaptive scheme remembers between its internal steps (adaptive.c). */
 typedef struct clsi_adaptive {
@@ -112,8 +113,6 @@ void clsi_simulator_measure(cls_simulator *sim, double ahead);
 int clsi_simulator_set_step(cls_simulator *sim, double h);
 /* Whether the entropy lies below `highest` by more than rounding explains (docs/laws.md, 2). */
 int clsi_simulator_falls_below(cls_simulator *sim, double highest);
-/* What round-off is measured by here goes into the largest so far. */
-void clsi_simulator_look(cls_simulator *sim);
 /* The entropy is below its highest by more than the judge allows, and by no more than what a step is
  * solved to: not what the formulas say. */
 int clsi_simulator_falls_unsolved(cls_simulator *sim);
@@ -144,6 +143,5 @@ clsi_trouble clsi_adaptive_step(cls_simulator *sim);
 /* Explicit steps with weights that keep the energy (lawful.c): numbers that they need, and where. */
 size_t clsi_lawful_size(const clsi_stepper *sp, size_t n_state);
 void clsi_lawful_carve(cls_simulator *sim, double *at);
-clsi_trouble clsi_lawful_step(cls_simulator *sim);
 
 #endif

@@ -53,6 +53,62 @@ test_js_follows_the_library() {
     expect test $n -ge 14
 }
 
+# Steps without equations: friction and heat, accounts of work, a field in space.
+test_explicit_steps_in_every_target() {
+    local s k
+    for s in two-pistons:lawful-rk4 fuel-cell:lawful-rk8 heat-rod:lawful-rk8; do
+        k=${s#*:} s=${s%:*}
+        "$CLAUSIUS" simulate "$s" --scheme "$k" --steps 200 --quiet -o rows.csv || fail "simulate $s"
+        run "$CLAUSIUS" export c "$s" --scheme "$k" -o c --prefix ex --quiet
+        expect_ok
+        expect_in_file 'A step solves no equations: (4|11) stages' c/ex.h
+        expect_in_file 'at most 2047 attempts' c/ex.h
+        expect_in_file "Scheme .$k.*explicit.*Keeps exactly: energy, entropy" c/README.md
+        expect_nothing c/README.md README.md Newton
+        expect gcc -std=c99 -pedantic -Wall -Wextra -Wconversion -Wshadow -Werror -O1 c/*.c -lm -o c/main
+        c/main 200 >there.csv || fail "$s by $k does not run"
+        run "$CLAUSIUS" compare there.csv rows.csv --tolerance 0
+        expect_ok
+        run "$CLAUSIUS" audit there.csv
+        expect_ok
+        run "$CLAUSIUS" export fmu "$s" --scheme "$k" -o s.fmu --quiet
+        expect_ok
+        command -v node >/dev/null || continue
+        run "$CLAUSIUS" export js "$s" --scheme "$k" -o m.mjs --quiet
+        expect_ok
+        run node "$SOURCE/tests/export/check.mjs" m.mjs rows.csv
+        expect_ok
+        expect_stdout ': 201 rows'
+    done
+}
+
+test_halvings_are_bounded() {
+    local n
+    for n in 0 3; do
+        run "$CLAUSIUS" export c ideal-gas-piston --scheme lawful-rk8 --max-halvings $n -o c$n --prefix ex --quiet
+        expect_ok
+        gcc -std=c99 -Wall -Wextra -Werror -O1 c$n/*.c -lm -o c$n/main || fail "it does not compile"
+        run c$n/main 20 0.01
+        expect_ok
+    done
+    expect_in_file 'A step that is too long is refused' c0/ex.h
+    expect_in_file 'at most 15 attempts' c3/ex.h
+    run "$CLAUSIUS" export c pendulum --max-halvings 61 -o p
+    expect_exit 2
+    expect_stderr 'max_halvings must be from 0 to 60'
+    expect_no_file p
+    run "$CLAUSIUS" export c pendulum --max-halvings -1 -o p
+    expect_exit 2
+    expect_no_file p
+}
+
+# What the card says of the trial is measured, also of schemes that lose energy.
+test_cards_tell_what_was_measured() {
+    run "$CLAUSIUS" export c adiabatic-piston --scheme vnots -o p --quiet
+    expect_ok
+    expect_in_file 'over 10000 steps of 0.01 from the default start: relative energy error 0\.0009' p/README.md
+}
+
 test_networks_are_arrays_and_loops() {
     "$CLAUSIUS" simulate adiabatic-piston --steps 60 --quiet -o data.csv
     "$CLAUSIUS" learn adiabatic-piston data.csv --unknown "F1, F2" --field "network(24, 20)" --optimizer adam \

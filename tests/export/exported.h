@@ -20,6 +20,7 @@ typedef struct exported {
     void (*row)(const void *m, double *row);
     double (*energy_error)(const void *m);
     const char *(*reason)(int status);
+    int max_halvings; /* -1: the default */
 } exported;
 
 static inline void *symbol_of(const exported *x, const char *name) {
@@ -44,12 +45,14 @@ static inline void exported_close(exported *x) {
 }
 
 /* Exports, compiles by `compiler` (with its flags) and loads; names begin with ex. */
-static inline void exported_open(exported *x, const cls_system *s, const cls_model *model,
-                                 const char *scheme, const char *compiler) {
+static inline void exported_open_halved(exported *x, const cls_system *s, const cls_model *model,
+                                        const char *scheme, int max_halvings,
+                                        const char *compiler) {
     char command[512], library[96];
     cls_error error = {0};
     cls_export_options o = cls_export_defaults();
-    *x = (exported){0};
+    *x = (exported){.max_halvings = max_halvings};
+    o.max_halvings = max_halvings;
     strcpy(x->directory, "/tmp/clausius-export-XXXXXX");
     assert_non_null(mkdtemp(x->directory));
     o.prefix = "ex";
@@ -76,10 +79,15 @@ static inline void exported_open(exported *x, const cls_system *s, const cls_mod
     x->defaults(x->motion);
 }
 
-/* Both from the same start, with the default step: every column of every `every`-th row has the
+static inline void exported_open(exported *x, const cls_system *s, const cls_model *model,
+                                 const char *scheme, const char *compiler) {
+    exported_open_halved(x, s, model, scheme, -1, compiler);
+}
+
+/* Both from the same start, with `times` the default step: every column of every `every`-th row has the
  * same bits, and where the library fails the export does. Returns the steps made. */
-static inline uint64_t exported_compare(exported *x, const cls_system *s, const char *scheme,
-                                        uint64_t steps, uint64_t every) {
+static inline uint64_t exported_compare_by(exported *x, const cls_system *s, const char *scheme,
+                                           double times, uint64_t steps, uint64_t every) {
     size_t columns = cls_system_column_count(s);
     double *row = malloc(2 * columns * sizeof *row), *got = row + columns;
     double *state = malloc((cls_system_state_count(s) + 1) * sizeof *state);
@@ -87,6 +95,8 @@ static inline uint64_t exported_compare(exported *x, const cls_system *s, const 
     cls_simulator *sim = NULL;
     cls_simulate_options o = cls_simulate_defaults();
     o.scheme = scheme;
+    o.h = times * cls_system_default_step(s);
+    if (x->max_halvings >= 0) o.max_halvings = x->max_halvings;
     assert_int_equal(cls_system_start(s, NULL, state, &error), CLS_OK);
     assert_int_equal(cls_simulator_create(s, &o, &sim, &error), CLS_OK);
     assert_int_equal(cls_simulator_start(sim, 0, state, &error), CLS_OK);
@@ -113,6 +123,11 @@ static inline uint64_t exported_compare(exported *x, const cls_system *s, const 
     free(row);
     free(state);
     return k;
+}
+
+static inline uint64_t exported_compare(exported *x, const cls_system *s, const char *scheme,
+                                        uint64_t steps, uint64_t every) {
+    return exported_compare_by(x, s, scheme, 1, steps, every);
 }
 
 #endif

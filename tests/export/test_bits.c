@@ -113,8 +113,7 @@ static void every_scheme(void **unused) {
     size_t done = 0;
     for (size_t k = 0; k < cls_scheme_count(); k += THINNED(1, 4)) {
         const char *scheme = cls_scheme_at(k)->name;
-        if (!strcmp(scheme, "bdf") || cls_scheme_is_adaptive(scheme) ||
-            !strcmp(scheme, "langevin") || !strncmp(scheme, "lawful", 6))
+        if (!strcmp(scheme, "bdf") || cls_scheme_is_adaptive(scheme) || !strcmp(scheme, "langevin"))
             continue;
         cls_system *s = system_for(scheme);
         exported x;
@@ -124,15 +123,63 @@ static void every_scheme(void **unused) {
         cls_system_free(&s);
         done++;
     }
-    assert_true(done >= THINNED(14, 3));
+    assert_true(done >= THINNED(16, 3));
+}
+
+/* Steps without equations, of the default length and ten times as long, where weights move, steps are made in
+ * halves, and some are refused: of every system that takes them, every second one by order 4. */
+static void explicit_steps_of_every_system(void **unused) {
+    (void)unused;
+    static const char *const schemes[] = {"lawful-rk4", "lawful-rk8"};
+    size_t done = 0;
+    for (size_t k = 0; cls_builtin_name(k); k += THINNED(1, 7)) {
+        cls_system *s;
+        const char *scheme = schemes[k % 2];
+        assert_int_equal(cls_system_load(cls_builtin_name(k), NULL, &s, NULL), CLS_OK);
+        if (cls_scheme_applies(scheme, s, NULL) == CLS_OK) {
+            exported x;
+            exported_open(&x, s, NULL, scheme, FAST);
+            assert_int_equal(exported_compare(&x, s, scheme, STEPS / 10, 1), STEPS / 10);
+            x.defaults(x.motion);
+            (void)exported_compare_by(&x, s, scheme, 10, STEPS / 100, 1);
+            exported_close(&x);
+            done++;
+        }
+        cls_system_free(&s);
+    }
+    assert_true(done >= THINNED(26, 4));
+}
+
+/* A step that would have to be made in more halves than wanted is refused, where the library refuses it; one that
+ * is made in no more is not. */
+static void halvings_are_bounded(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *scheme;
+        int max_halvings;
+        double times;
+        uint64_t steps; /* of 20 */
+    } cases[] = {{"lawful-rk8", 0, 20, 0},          {"lawful-rk8", 2, 20, 0},
+                 {"lawful-rk8", 10, 20, 20},        {"lawful-rk4", 10, 20, 20},
+                 {"lawful-rk4", 0, 1, 20},          {"discrete-gradient", 0, 4000, 1},
+                 {"discrete-gradient", 1, 4000, 20}};
+    cls_system *s;
+    assert_int_equal(cls_system_load("ideal-gas-piston", NULL, &s, NULL), CLS_OK);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        exported x;
+        exported_open_halved(&x, s, NULL, cases[k].scheme, cases[k].max_halvings, FAST);
+        uint64_t made = exported_compare_by(&x, s, cases[k].scheme, cases[k].times, 20, 1);
+        assert_int_equal(made, cases[k].steps);
+        exported_close(&x);
+    }
+    cls_system_free(&s);
 }
 
 static void schemes_that_stay(void **unused) {
     (void)unused;
     cls_system *s;
     assert_int_equal(cls_system_load("pendulum", NULL, &s, NULL), CLS_OK);
-    static const char *const names[] = {"bdf", "discrete-gradient-adaptive", "lawful-rk4",
-                                        "lawful-rk8"};
+    static const char *const names[] = {"bdf", "discrete-gradient-adaptive"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         cls_error error = {0};
         cls_export_options o = cls_export_defaults();
@@ -288,6 +335,8 @@ int main(void) {
         cmocka_unit_test(loops_of_functions),
         cmocka_unit_test(entropies_that_vanish),
         cmocka_unit_test(every_scheme),
+        cmocka_unit_test(explicit_steps_of_every_system),
+        cmocka_unit_test(halvings_are_bounded),
         cmocka_unit_test(schemes_that_stay),
         cmocka_unit_test(without_a_word),
         cmocka_unit_test(refusals),

@@ -54,13 +54,13 @@ static size_t column_of(const cls_system *s, const char *name) {
 #define ONE_STEP 2e-14
 
 /* Every parameter that may change, by 7 % each, all at once: 400 steps against the library. */
-static void compare_with_set(const char *name, size_t *counted) {
+static void compare_with_set(const char *name, const char *scheme, size_t *counted) {
     cls_system *s = load(name, 0, NULL, NULL);
     const char *names[32];
     double values[32], row[256], got[256], size[256] = {0}, state[256];
     exported x;
     settable p;
-    exported_open(&x, s, NULL, NULL, FAST);
+    exported_open(&x, s, NULL, scheme, FAST);
     take_settable(&x, &p);
     int n = 0;
     for (; p.names[n][0]; n++) {
@@ -74,7 +74,9 @@ static void compare_with_set(const char *name, size_t *counted) {
     s = load(name, (size_t)n, names, values);
     cls_simulator *sim;
     cls_error error = {0};
-    assert_int_equal(cls_simulator_create(s, NULL, &sim, &error), CLS_OK);
+    cls_simulate_options o = cls_simulate_defaults();
+    o.scheme = scheme;
+    assert_int_equal(cls_simulator_create(s, &o, &sim, &error), CLS_OK);
     if (cls_system_start(s, NULL, state, &error) != CLS_OK) fail_msg("%s", error.message);
     assert_int_equal(cls_simulator_start(sim, 0, state, &error), CLS_OK);
     if (p.start_at(x.motion, 0, 0, NULL, NULL) != 0) fail_msg("%s: no start", name);
@@ -106,8 +108,78 @@ static void parameters(void **unused) {
                                         "thermal-oscillator", "rigid-body", "heat-reservoirs"};
     size_t counted = 0;
     for (size_t k = 0; k < sizeof names / sizeof *names; k += THINNED(1, 3))
-        compare_with_set(names[k], &counted);
+        compare_with_set(names[k], NULL, &counted);
     assert_true(counted >= THINNED(25, 8));
+}
+
+/* Without equations: weights are found anew for every value. */
+static void parameters_of_explicit_steps(void **unused) {
+    (void)unused;
+    size_t counted = 0;
+    compare_with_set("two-pistons", "lawful-rk4", &counted);
+    compare_with_set("thermal-oscillator", "lawful-rk8", &counted);
+    assert_true(counted >= 8);
+}
+
+/* Inputs that jump, a parameter that changes between, and steps of other lengths: held inputs of the library. */
+static void inputs_of_explicit_steps(void **unused) {
+    (void)unused;
+    static const char text[] =
+        "parameter m = 2, k = 3, c = 0.4\ninput F\ncoordinate x\nentropy s with temperature T\n"
+        "reservoir air = 1.2\nhamiltonian p.x^2/(2*m) + k*x^2/2 + x^4 + 2*exp(s/2)\n"
+        "friction on T: x <- -c*v.x*sqrt(1 + v.x^2)\nheat exchange T <-> air: 0.3\n"
+        "external force: x <- F\nstart x = 0.4, v.x = 0, T = 1\nstep 0.05\nuntil 10\n";
+    enum { JUMPS = 40, BETWEEN = 25 };
+    double times[JUMPS], values[JUMPS], state[8], row[32], got[32];
+    size_t columns;
+    cls_system *s;
+    cls_simulator *sim;
+    exported x;
+    int (*set_input)(void *, int, double);
+    cls_error error = {0};
+    cls_simulate_options o = cls_simulate_defaults();
+    if (cls_system_parse(text, "pushed", NULL, &s, &error) != CLS_OK) fail_msg("%s", error.message);
+    o.scheme = "lawful-rk8";
+    o.h = 1.0 / 16; /* times of jumps are exact */
+    for (int k = 0; k < JUMPS; k++) {
+        times[k] = k * BETWEEN * o.h;
+        values[k] = 0.3 * sin(1.7 * k);
+    }
+    exported_open(&x, s, NULL, o.scheme, FAST);
+    void *symbol = symbol_of(&x, "ex_set_input"); /* ISO C has no cast from object to function */
+    memcpy(&set_input, &symbol, sizeof set_input);
+    columns = cls_system_column_count(s);
+    assert_int_equal(cls_simulator_create(s, &o, &sim, &error), CLS_OK);
+    assert_int_equal(cls_simulator_inputs(sim, JUMPS, times, values, CLS_HOLD_ZERO, &error),
+                     CLS_OK);
+    assert_int_equal(cls_system_start(s, NULL, state, &error), CLS_OK);
+    assert_int_equal(cls_simulator_start(sim, 0, state, &error), CLS_OK);
+    for (int k = 0; k < JUMPS * BETWEEN; k++) {
+        if (k % BETWEEN == 0) assert_int_equal(set_input(x.motion, 0, values[k / BETWEEN]), 0);
+        assert_int_equal(cls_simulator_row(sim, row, &error), CLS_OK);
+        x.row(x.motion, got);
+        if (memcmp(row, got, columns * sizeof *row) != 0) fail_msg("step %d differs", k);
+        if (cls_simulator_advance(sim, 1, &error) != CLS_OK) fail_msg("%s", error.message);
+        assert_int_equal(x.step(x.motion, o.h), 0);
+    }
+    cls_simulator_free(&sim);
+    exported_close(&x);
+    cls_system_free(&s);
+}
+
+/* A step of which the slopes are not told says so. */
+static void no_slopes_of_explicit_steps(void **unused) {
+    (void)unused;
+    cls_system *s = load("pendulum", 0, NULL, NULL);
+    exported x;
+    settable p;
+    double slope[4];
+    exported_open(&x, s, NULL, "lawful-rk4", FAST);
+    take_settable(&x, &p);
+    assert_int_equal(x.step(x.motion, 0.1), 0);
+    assert_int_not_equal(p.step_slope(x.motion, slope), 0);
+    exported_close(&x);
+    cls_system_free(&s);
 }
 
 /* Many unknowns: with k = 0 the equations of a step have another pattern than with any other. */
@@ -129,7 +201,7 @@ static void patterns(void **unused) {
     int file = mkstemp(path);
     assert_true(file >= 0 && write(file, chain, sizeof chain - 1) == sizeof chain - 1);
     close(file);
-    compare_with_set(path, &counted);
+    compare_with_set(path, NULL, &counted);
     unlink(path);
     assert_int_equal(counted, 2);
 }
@@ -262,8 +334,15 @@ static void slopes(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters), cmocka_unit_test(patterns), cmocka_unit_test(there_and_back),
-        cmocka_unit_test(what_stays), cmocka_unit_test(starts),   cmocka_unit_test(slopes),
+        cmocka_unit_test(parameters),
+        cmocka_unit_test(patterns),
+        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(what_stays),
+        cmocka_unit_test(starts),
+        cmocka_unit_test(slopes),
+        cmocka_unit_test(parameters_of_explicit_steps),
+        cmocka_unit_test(inputs_of_explicit_steps),
+        cmocka_unit_test(no_slopes_of_explicit_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,131 @@
+/* Explicit steps whose weights keep the energy, in exported C: what lawful.inc asks for, the tableau of the
+ * method, and what a step costs at most. */
+#include "export/export.h"
+#include "expr/program.h"
+#include "scheme/scheme.h"
+#include <math.h>
+
+int clsi_export_is_lawful(const clsi_export *e) {
+    return e->sp->scheme->tableau != NULL;
+}
+
+static void append_table(clsi_text *out, const char *name, size_t n, const double *values) {
+    for (size_t k = 0; k < n; k++) {
+        clsi_text_append(out, k ? ", " : name);
+        if (values[k] < 0 || values[k] > 0)
+            clsi_append_number(out, values[k]);
+        else
+            clsi_text_append(out, "0");
+    }
+}
+
+/* Rows of the tableau have what is below its diagonal: row i begins at i (i - 1)/2. */
+static void append_tableau(clsi_text *out, const clsi_tableau *m) {
+    const size_t n = (size_t)m->stages;
+    append_table(out, "\nstatic const double clsi_tableau_b[] = {", n, m->b);
+    append_table(out, "};\nstatic const double clsi_tableau_c[] = {", n, m->c);
+    for (size_t i = 1; i < n; i++)
+        append_table(out, i > 1 ? ",\n    " : "};\nstatic const double clsi_tableau_a[] = {", i,
+                     m->a + i * n);
+    clsi_text_append(out, "};\n");
+}
+
+static const char answers[] =
+    "#define CLSI_LAWFUL(sim) ((void)(sim), 1)\n"
+    "#define CLSI_STEP_LAWFUL(sim) lawful_step(sim)\n"
+    "#define CLSI_STAGE_ROW(sim, i) clsi_tableau_a + (i) * ((i) - 1) / 2\n"
+    "#define CLSI_STAGE_WEIGHTS(sim) ((void)(sim), clsi_tableau_b)\n"
+    "#define CLSI_STAGE_TIME(sim, i) ((void)(sim), clsi_tableau_c[i])\n"
+    "#define CLSI_STAGE_ROOM(sim) (sim)->newton.in\n"
+    "#define CLSI_INPUT_FIRST(sim, k) ((sim)->input[k])\n"
+    "#define CLSI_INPUT_LAST(sim, k) ((sim)->input[k])\n"
+    "#define CLSI_RUN_STAGE(sim, in, to) clsi_run_stage(sim, to)\n"
+    "#define CLSI_RUN_ASCENT(sim, to) clsi_run_ascent(sim, to)\n"
+    "#define CLSI_LAWFUL_SUM lawful_sum\n"
+    "#define CLSI_LAWFUL_ADD lawful_add\n"
+    "#define CLSI_LAWFUL_MOVE lawful_move\n"
+    "#define CLSI_LAWFUL_PRODUCT lawful_product\n"
+    "\n/* The rates of a stage, whose state and inputs stand where the step reads its own. */\n"
+    "static void clsi_run_stage(cls_simulator *sim, double *to) {\n"
+    "    double *room = sim->newton.keep + CLSI_ROOM_BEHIND;\n"
+    "    clsi_next(sim->newton.changed, sim->newton.in, room, to);\n}\n"
+    "\n/* The energy and its slopes. */\n"
+    "static void clsi_run_ascent(cls_simulator *sim, double *to) {\n"
+    "    clsi_place(sim, sim->row_in);\n"
+    "    clsi_ascent(sim->newton.changed, sim->row_in, sim->newton.keep, to);\n}\n";
+
+void clsi_append_lawful(clsi_text *out, const clsi_export *e) {
+    if (!clsi_export_is_lawful(e)) {
+        clsi_text_append(out, "#define CLSI_LAWFUL(sim) ((void)(sim), 0)\n"
+                              "#define CLSI_STEP_LAWFUL(sim) CLSI_FINE\n");
+        return;
+    }
+    const clsi_tableau *m = e->sp->scheme->tableau;
+    append_tableau(out, m);
+    clsi_text_printf(out,
+                     "#define CLSI_SECANTS %d\n#define CLSI_MOST_STAGES %d\n"
+                     "#define CLSI_STAGE_COUNT(sim) ((void)(sim), %d)\n",
+                     CLSI_SECANTS, m->stages, m->stages);
+    clsi_text_append(out, answers);
+}
+
+void clsi_append_lawful_struct(clsi_text *out, const clsi_export *e) {
+    if (!clsi_export_is_lawful(e)) return;
+    clsi_text_printf(
+        out,
+        "/* Stages of a step and their weights. */\ntypedef struct %s_lawful {\n"
+        "    double stage[%zu], change[%zu], along[%zu], slope[%zu];\n} %s_lawful;\n\n",
+        e->prefix, (size_t)e->sp->scheme->tableau->stages * e->n_state, e->n_state, e->n_state,
+        e->sp->nz + 1, e->prefix);
+}
+
+/* Operations of a program, those of networks included. */
+static double cost_of(const cls_program *p) {
+    double cost = (double)p->n_instructions;
+    for (int k = 0; k < CLSI_STAGES; k++) cost += (double)p->field_cost[k];
+    return cost;
+}
+
+/* What is added up: the stages before each, the change of the state, and once D. */
+static double cost_of_sums(const clsi_export *e) {
+    const clsi_tableau *m = e->sp->scheme->tableau;
+    double nz = (double)e->sp->nz, n = (double)e->n_state, sum = 0;
+    for (int i = 0; i < m->stages; i++) {
+        for (int j = 0; j < i; j++) sum += m->a[i * m->stages + j] == 0 ? 0 : 2 * nz;
+        if (m->b[i] == 0) continue;
+        sum += 4 * n + 2 * nz; /* change, D, g */
+    }
+    return sum;
+}
+
+/* The scales are looked at for doubt, at most once in each of lawful_mended, step_has_fallen, step_has_lost and
+ * step_scaled_force. */
+enum { LOOKS = 4 };
+
+void clsi_append_lawful_cost(clsi_text *out, const clsi_export *e) {
+    const clsi_stepper *sp = e->sp;
+    const int stages = sp->scheme->tableau->stages, halvings = sp->options.max_halvings;
+    double rates = cost_of(sp->next), slopes = cost_of(sp->ascent), energy = cost_of(sp->monitor),
+           place = 9 * (double)e->n_state;
+    double least = stages * rates + cost_of_sums(e) + slopes + energy + 2 * place,
+           most = least + (CLSI_SECANTS - 1) * (energy + place) + LOOKS * cost_of(sp->scale);
+    clsi_text_printf(
+        out,
+        " * A step solves no equations: %d stages, the slopes of the energy once, and 1 to %d "
+        "energies.\n * That is %.0f to %.0f operations: the rates of a stage %.0f, the slopes of "
+        "the energy %.0f, an\n * energy %.0f, what is looked at for doubt %.0f, sums and the "
+        "rest.\n",
+        stages, CLSI_SECANTS, least, most, rates, slopes, energy, cost_of(sp->scale));
+    if (halvings)
+        clsi_text_printf(out,
+                         " * A step that is too long is made in halves, these in halves again, %d "
+                         "times in turn at most:\n * at most %.0f attempts of so many operations.",
+                         halvings, exp2(halvings + 1) - 1);
+    else
+        clsi_text_append(out, " * A step that is too long is refused after this.");
+    clsi_text_printf(out, " Seen over %llu\n * steps of %g from the default start%s: %s.\n",
+                     (unsigned long long)e->tried_steps, e->sp->options.h,
+                     e->n_inputs ? ", inputs at 0" : "",
+                     e->deepest_halving ? "some had to be halved" : "none had to be halved");
+    if (e->refused[0]) clsi_text_printf(out, " * Then a step was refused: %s.\n", e->refused);
+}
