@@ -149,7 +149,8 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
 static json_t *parse_note(const clsi_container *c, const char *key) {
     const char *text = clsi_container_note(c, key);
     int no_memory = 0; /* then errno says so, and clsi_fail */
-    return text && strlen(text) < 1 << 20 ? clsi_json_read(text, &no_memory) : NULL;
+    size_t length = text ? strlen(text) : 0;
+    return length && length < 1 << 20 ? clsi_json_read(text, length, &no_memory, NULL) : NULL;
 }
 
 cls_status clsi_learned_read(const char *path, const clsi_container *c, size_t n_theta,

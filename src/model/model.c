@@ -512,7 +512,8 @@ cls_status clsi_model_take(cls_model *m, const cls_model *from, cls_error *error
 cls_status clsi_model_build(cls_model *m, cls_error *error) {
     int no_memory = 0;
     cls_system_free(&m->system);
-    if (m->provenance && !m->told) m->told = clsi_json_read(m->provenance, &no_memory);
+    if (m->provenance && !m->told)
+        m->told = clsi_json_read(m->provenance, strlen(m->provenance), &no_memory, NULL);
     if (no_memory) return clsi_no_memory(error);
     cls_status status = parse_model(m, 0, &m->system, error);
     if (status == CLS_OK) set_start(m);
