@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import time
+import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("CLAUSIUS_BUILD") or HERE.parent / "build").resolve()
@@ -84,21 +85,37 @@ def run_compiler(*what):
         sys.exit(f"bench: cannot compile; is {BUILD / 'libclausius.a'} built (make)?")
 
 
+TORCH = "https://download.pytorch.org/whl/cpu"  # the small build for processors; PyPI's comes with 3 GB of CUDA
+PEERS = {"torch": "PyTorch", "jax": "JAX", "scipy": "SciPy", "scipy.integrate": "SciPy"}
+absent = {}  # name of a peer -> why it is not there
+
+
 def environment(name, *modules):
-    """The python of BUILD/NAME, or of CLAUSIUS_VENV, that has what can be had of these modules."""
+    """The python of BUILD/NAME, or of CLAUSIUS_VENV, that has what can be had of these modules; `absent` says why others are not there."""
     venv = pathlib.Path(os.environ.get("CLAUSIUS_VENV") or BUILD / name)
     python = venv / "bin" / "python"
     for module in modules:
         if imports(python, module):
             continue
-        if module == "torch":  # the small build for processors; else PyPI's, which does not import without its 3 GB of CUDA
-            index = ("--retries", "1", "--timeout", "15", "--index-url", "https://download.pytorch.org/whl/cpu")
+        if module == "torch":
             install(venv, "numpy", "numpy")
-            if not (install(venv, "PyTorch", *index, "torch") and imports(python, "torch")):
-                install(venv, "PyTorch", "torch")
+            small = answers(TORCH) and install(venv, "PyTorch", "--index-url", TORCH, "torch")
+            if not (small and imports(python, "torch")):  # with its libraries (libcufile): without them it does not import
+                install(venv, "PyTorch", *(["--force-reinstall"] if small else []), "torch")
         else:
             install(venv, module, module)
+        if not imports(python, module):
+            progress(f"{PEERS.get(module, module)} is absent: {absent[PEERS.get(module, module)]}")
     return python
+
+
+def answers(address):
+    """Is the server there? Asked once, so that nobody waits for pip to try and try again."""
+    try:
+        urllib.request.urlopen(urllib.request.Request(address + "/", method="HEAD"), timeout=5).close()
+    except OSError:
+        return False
+    return True
 
 
 def install(venv, what, *arguments):
@@ -111,14 +128,27 @@ def install(venv, what, *arguments):
         try:
             subprocess.run(command, check=True, stdout=sys.stderr, timeout=1800)
         except (OSError, subprocess.SubprocessError) as why:
-            print(f"bench: {why}; {what} is absent from the table", file=sys.stderr)
+            print(f"bench: {why}", file=sys.stderr)
             return False
     return True
 
 
 def imports(python, module):
-    return python.exists() and not subprocess.run([str(python), "-c", f"import {module}"],
-                                                  stderr=subprocess.DEVNULL).returncode
+    """Whether it does; if not, `absent` keeps the last thing that Python said."""
+    name = PEERS.get(module, module)
+    if not python.exists():
+        absent[name] = f"there is no {python}"
+        return False
+    tried = subprocess.run([str(python), "-c", f"import {module}"], capture_output=True, text=True)
+    absent.pop(name, None)
+    if tried.returncode:
+        absent[name] = (tried.stderr.strip() or f"import ends with {tried.returncode}").splitlines()[-1][:100]
+    return tried.returncode == 0
+
+
+def missing(peer):
+    """What stands in the place of its number."""
+    return next((f"absent: {why}" for name, why in absent.items() if peer.startswith(name)), "absent")
 
 
 # ---- measuring: every request once a round, best of the rounds ----
@@ -187,12 +217,16 @@ class Table:
         self.rows = []
 
     def rates(self, what, ours, peer, theirs, limit=None, limit_name="-", unit="steps/s"):
-        self.rows.append((what, scaled(ours, unit), peer, scaled(theirs, unit) if peer != "-" else "-",
+        self.rows.append((what, scaled(ours, unit), peer, self.of_peer(peer, theirs, unit),
                           ratio(ours, theirs), share(ours, limit), limit_name))
 
     def times(self, what, ours, peer, theirs, limit=None, limit_name="-"):
-        self.rows.append((what, scaled(ours, "s"), peer, scaled(theirs, "s") if peer != "-" else "-",
+        self.rows.append((what, scaled(ours, "s"), peer, self.of_peer(peer, theirs, "s"),
                           ratio(theirs, ours), share(limit, ours), limit_name))
+
+    @staticmethod
+    def of_peer(peer, theirs, unit):
+        return "-" if peer == "-" else missing(peer) if theirs is None else scaled(theirs, unit)
 
     def text(self, *row):
         self.rows.append(row)

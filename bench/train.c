@@ -79,7 +79,7 @@ static cls_table *make_data(size_t n, uint64_t steps) {
         double values[4];
         for (int k = 0; k < 4; k++)
             values[k] = k < 2 ? 2 * cls_random_uniform(&random) - 1 : cls_random_uniform(&random);
-        cls_assignments set = {4, given, values};
+        cls_assignments set = {.n = 4, .names = given, .values = values};
         if (cls_system_start(s, &set, starts + i * nz, &error)) die("start", &error);
     }
     cls_simulate_options o = cls_simulate_defaults();

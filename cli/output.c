@@ -38,8 +38,9 @@ static void clear(cli_output *o) {
 
 cls_status cli_output_open(cli_output *o, const char *path, int keep, cls_error *error) {
     *o = (cli_output){.keep = keep};
+    errno = 0;
     if (!keep) o->path = realpath(path, NULL); /* a link stays a link */
-    if (!o->path) o->path = strdup(path);
+    if (!o->path && errno != ENOMEM) o->path = strdup(path);
     if (!o->path) return cli_no_memory(error);
     if (strcmp(path, "-") == 0)
         o->stream = stdout;

@@ -88,6 +88,7 @@ typedef struct clsi_file {
     FILE *stream;
     char *path, *temporary; /* temporary NULL for streams and devices */
     int nameless;           /* there is no name to remove yet */
+    int placed;             /* it has its own name already */
 } clsi_file;
 cls_status clsi_file_open(clsi_file *f, const char *path, cls_error *error);
 cls_status clsi_file_commit(clsi_file *f, cls_error *error); /* also checks earlier write errors */

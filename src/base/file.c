@@ -88,10 +88,13 @@ static int open_temporary(clsi_file *f) {
     return -1;
 }
 
-/* A complete file without a name gets the temporary one: a link cannot replace, a rename can. */
+/* A complete file without a name gets its own where nothing has it, so that a kill leaves all or nothing; else the
+ * temporary one, because a link cannot replace and a rename can. */
 static int give_name(clsi_file *f, int fd) {
     char source[32];
     snprintf(source, sizeof source, "/proc/self/fd/%d", fd);
+    f->placed = linkat(AT_FDCWD, source, AT_FDCWD, f->path, AT_SYMLINK_FOLLOW) == 0;
+    if (f->placed) return 1;
     for (unsigned attempt = 0; attempt < 1000; attempt++) {
         temporary_name(f, attempt);
         if (linkat(AT_FDCWD, source, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) == 0) {
@@ -145,8 +148,9 @@ static char *final_path(const char *path) {
     struct stat st;
     char *now = clsi_strdup(path);
     for (int i = 0; now && i < 40 && lstat(now, &st) == 0 && S_ISLNK(st.st_mode); i++) {
+        errno = 0;
         char *next = link_target(now, (size_t)st.st_size);
-        if (!next) break;
+        if (!next && errno != ENOMEM) break;
         free(now);
         now = next;
     }
@@ -185,9 +189,11 @@ cls_status clsi_file_commit(clsi_file *f, cls_error *error) {
     if (!bad && f->nameless && !give_name(f, fileno(f->stream))) bad = 1, reason = errno;
     if (f->stream != stdout && fclose(f->stream) != 0 && !bad) bad = 1, reason = errno;
     f->stream = NULL;
-    if (!bad && f->temporary && rename(f->temporary, f->path) != 0) bad = 1, reason = errno;
+    if (!bad && f->temporary && !f->placed && rename(f->temporary, f->path) != 0)
+        bad = 1, reason = errno;
     cls_status status = CLS_OK;
     if (bad) {
+        if (f->placed) unlink(f->path);
         status = clsi_fail(error, CLS_IO, "%s: cannot write: %s; nothing was left behind", f->path,
                            strerror(reason));
     } else if (f->temporary) {

@@ -1,13 +1,10 @@
-/* HDF5 files by libhdf5 and MAT files (v4 to 7.3) by libmatio, as arrays. Both run in a child process
- * (child.c), so that what these libraries do with a damaged file is not ours to survive. */
+/* HDF5 files by libhdf5, as arrays, in a child process (child.c): what the library does with a damaged
+ * file is not ours to survive. */
 #include "data/arrays.h"
 #include <stdlib.h>
 #include <string.h>
 #ifdef CLSI_HAVE_HDF5
 #include <hdf5.h>
-#endif
-#ifdef CLSI_HAVE_MATIO
-#include <matio.h>
 #endif
 
 #ifdef CLSI_HAVE_HDF5
@@ -167,74 +164,3 @@ static cls_status load_hdf5(const char *path, clsi_arrays *out, cls_error *error
 #define load_hdf5 NULL
 #endif
 const clsi_loader_kind clsi_load_hdf5 = {.name = "HDF5", .library = "libhdf5", .load = load_hdf5};
-
-#ifdef CLSI_HAVE_MATIO
-#define AS_DOUBLES(type)                                                                           \
-    for (size_t i = 0; i < count; i++) data[i] = (double)((const type *)v->data)[i];               \
-    break
-
-static int to_doubles(const matvar_t *v, size_t count, double *data) {
-    switch (v->class_type) {
-    case MAT_C_DOUBLE: AS_DOUBLES(double);
-    case MAT_C_SINGLE: AS_DOUBLES(float);
-    case MAT_C_INT8: AS_DOUBLES(int8_t);
-    case MAT_C_UINT8: AS_DOUBLES(uint8_t);
-    case MAT_C_INT16: AS_DOUBLES(int16_t);
-    case MAT_C_UINT16: AS_DOUBLES(uint16_t);
-    case MAT_C_INT32: AS_DOUBLES(int32_t);
-    case MAT_C_UINT32: AS_DOUBLES(uint32_t);
-    case MAT_C_INT64: AS_DOUBLES(int64_t);
-    case MAT_C_UINT64: AS_DOUBLES(uint64_t);
-    default: return 0;
-    }
-    return 1;
-}
-
-static cls_status add_variable(const matvar_t *v, const char *name, clsi_arrays *out,
-                               cls_error *error) {
-    size_t count = 1;
-    if (v->isComplex || v->rank < 1 || v->rank > 8 || !v->data || v->class_type > MAT_C_UINT64)
-        return CLS_OK;
-    for (int i = 0; i < v->rank; i++) count *= v->dims[i];
-    if (v->data_size <= 0 || count > v->nbytes / (size_t)v->data_size)
-        return clsi_fail(error, CLS_DATA, "the variable \"%s\" is damaged", name);
-    double *data = clsi_calloc(count, sizeof *data);
-    if (!data) return clsi_no_memory(error);
-    if (to_doubles(v, count, data))
-        return clsi_arrays_add(out, name, (size_t)v->rank, v->dims, 1, data, error);
-    free(data);
-    return CLS_OK;
-}
-
-/* Numbers, and the numbers of a structure one level deep, under structure/field. */
-static cls_status add_all(matvar_t *v, clsi_arrays *out, cls_error *error) {
-    cls_status status = CLS_OK;
-    if (!v->name) return CLS_OK;
-    if (v->class_type != MAT_C_STRUCT) return add_variable(v, v->name, out, error);
-    unsigned n = Mat_VarGetNumberOfFields(v);
-    char *const *fields = Mat_VarGetStructFieldnames(v);
-    for (unsigned i = 0; fields && !status && i < n; i++) {
-        matvar_t *f = Mat_VarGetStructFieldByName(v, fields[i], 0);
-        clsi_text name = {0};
-        clsi_text_printf(&name, "%s/%s", v->name, fields[i]);
-        if (f && !name.failed) status = add_variable(f, name.data, out, error);
-        clsi_text_clear(&name);
-    }
-    return status;
-}
-
-static cls_status load_mat(const char *path, clsi_arrays *out, cls_error *error) {
-    mat_t *file = Mat_Open(path, MAT_ACC_RDONLY);
-    if (!file) return clsi_fail(error, CLS_DATA, "not a MAT file that can be read");
-    cls_status status = CLS_OK;
-    for (matvar_t *v; !status && (v = Mat_VarReadNext(file)) != NULL;) {
-        status = add_all(v, out, error);
-        Mat_VarFree(v);
-    }
-    Mat_Close(file);
-    return status;
-}
-#else
-#define load_mat NULL
-#endif
-const clsi_loader_kind clsi_load_mat = {.name = "MAT", .library = "libmatio", .load = load_mat};

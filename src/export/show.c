@@ -67,7 +67,8 @@ static cls_status read_archive(zip_t *archive, const char *path, char **text, cl
     clsi_text_append(&out, "\n## Files\n\n");
     for (zip_int64_t k = 0; k < zip_get_num_entries(archive, 0); k++) {
         const char *name = zip_get_name(archive, (zip_uint64_t)k, 0);
-        clsi_text_printf(&out, "    %s\n", name ? name : "?");
+        if (!name) out.failed = 1; /* libzip makes it anew: there was no memory */
+        clsi_text_printf(&out, "    %s\n", name ? name : "");
     }
     free(data);
     data = clsi_text_take(&out);

@@ -69,11 +69,8 @@ static char *provenance(const clsi_learner *w, size_t n_tables, const char *cons
     clsi_loss_curve_record(&w->curve, &all);
     if (w->split) clsi_json_put(&all, "split", json_incref(w->split));
     if (w->spread) clsi_json_put(&all, "spread", json_incref(w->spread));
-    int no_memory = 0;
-    json_t *given = w->o->given && w->o->given->provenance
-                        ? clsi_json_read(w->o->given->provenance, &no_memory)
-                        : NULL;
-    if (given || no_memory) clsi_json_put(&all, "given", given);
+    if (w->o->given && w->o->given->told)
+        clsi_json_put(&all, "given", json_incref(w->o->given->told));
     char *text = clsi_json_text(all, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(all);
     return text;

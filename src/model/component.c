@@ -150,9 +150,7 @@ static cls_status collect(const cls_model *m, const clsi_component *c, size_t n,
 }
 
 static char *history_of(const cls_model *m, const char *component) {
-    int no_memory = 0;
-    json_t *from = clsi_json_read(m->provenance ? m->provenance : "{}", &no_memory);
-    if (!from && !no_memory) from = json_object();
+    json_t *from = m->told ? json_incref(m->told) : json_object();
     json_t *o =
         json_pack("{s:s, s:s, s:o}", "system", m->name, "component", component, "learned", from);
     char *text = clsi_json_text(o, JSON_COMPACT | JSON_REAL_PRECISION(17));

@@ -149,7 +149,8 @@ static cls_status read_learned(const char *path, json_t *json, clsi_learned *l, 
 static json_t *parse_note(const clsi_container *c, const char *key) {
     const char *text = clsi_container_note(c, key);
     int no_memory = 0; /* then errno says so, and clsi_fail */
-    return text && strlen(text) < 1 << 20 ? clsi_json_read(text, &no_memory) : NULL;
+    size_t length = text ? strlen(text) : 0;
+    return length && length < 1 << 20 ? clsi_json_read(text, length, &no_memory, NULL) : NULL;
 }
 
 cls_status clsi_learned_read(const char *path, const clsi_container *c, size_t n_theta,
@@ -346,9 +347,7 @@ cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
     *text = NULL;
     NEED(error, m);
     clsi_text t = {0};
-    int no_memory = 0;
-    json_t *provenance = clsi_json_read(m->provenance, &no_memory), *value;
-    t.failed = no_memory;
+    json_t *provenance = m->told, *value;
     size_t n = json_array_size(json_object_get(provenance, "parameters"));
     clsi_text_printf(&t, "model of %s: ", m->name);
     if (n) clsi_text_printf(&t, "%zu learned parameter%s\n", n, n == 1 ? "" : "s");
@@ -382,7 +381,6 @@ cls_status cls_model_show(const cls_model *m, char **text, cls_error *error) {
         clsi_text_printf(&t, "  %-14s %s\n", key, printed ? printed : "");
         free(printed);
     }
-    json_decref(provenance);
     char *told = clsi_text_take(&t);
     *text = told ? clsi_shown_lines(told) : NULL; /* the file may come from anywhere */
     free(told);

@@ -21,18 +21,20 @@ static inline void clsi_json_add(json_t **list, json_t *value) {
     *list = NULL;
 }
 
-/* As json_loads, and says whether it was memory that was missing. The reader of jansson may go on
+/* As json_loadb, and says whether it was memory that was missing. The reader of jansson may go on
  * after a failed allocation, with a text cut short, and forgets errno at the next number: a second
- * reading that differs tells. */
-static inline json_t *clsi_json_read(const char *text, int *no_memory) {
+ * reading that differs tells. `why` may be NULL. */
+static inline json_t *clsi_json_read(const char *text, size_t length, int *no_memory,
+                                     json_error_t *why) {
     errno = 0;
-    json_t *value = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    json_t *again = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    json_t *value = json_loadb(text, length, JSON_REJECT_DUPLICATES, why);
+    json_t *again = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
     int same = value ? json_equal(value, again) : !again;
     json_decref(again);
     if (errno != ENOMEM && same) return value;
     *no_memory = 1;
     json_decref(value);
+    errno = ENOMEM; /* for clsi_fail, behind callers that take NULL for a note that is none */
     return NULL;
 }
 

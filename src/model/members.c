@@ -19,35 +19,22 @@ static const char *own_name(const cls_model *m, const char *name) {
     return NULL;
 }
 
-static json_t *provenance_of(const cls_model *m) {
-    return m->provenance ? json_loads(m->provenance, 0, NULL) : NULL;
-}
-
 size_t cls_model_doubt_count(const cls_model *m) {
     if (!m) return 0;
-    json_t *p = provenance_of(m);
-    size_t n = json_array_size(json_object_get(p, "parameters"));
-    int told = json_array_size(json_object_get(p, "covariance")) == n ||
-               json_array_size(json_object_get(p, "ensemble")) > 0;
-    json_decref(p);
+    size_t n = json_array_size(json_object_get(m->told, "parameters"));
+    int told = json_array_size(json_object_get(m->told, "covariance")) == n ||
+               json_array_size(json_object_get(m->told, "ensemble")) > 0;
     return told ? n : 0;
 }
 
 size_t cls_model_member_count(const cls_model *m) {
-    if (!m) return 0;
-    json_t *p = provenance_of(m);
-    size_t n = json_array_size(json_object_get(p, "ensemble"));
-    json_decref(p);
-    return n;
+    return m ? json_array_size(json_object_get(m->told, "ensemble")) : 0;
 }
 
 double cls_model_test_from(const cls_model *m) {
     if (!m) return NAN;
-    json_t *p = provenance_of(m), *split = json_object_get(p, "split");
-    const json_t *from = json_array_get(split, 0);
-    double t = json_array_size(split) == 1 && json_is_number(from) ? json_number_value(from) : NAN;
-    json_decref(p);
-    return t;
+    const json_t *split = json_object_get(m->told, "split"), *from = json_array_get(split, 0);
+    return json_array_size(split) == 1 && json_is_number(from) ? json_number_value(from) : NAN;
 }
 
 static double number_at(const json_t *row, size_t i) {
@@ -90,9 +77,9 @@ cls_status cls_model_member(const cls_model *m, uint64_t number, const char **na
                             cls_error *error) {
     NEED(error, m);
     unsigned long before = clsi_failures();
-    json_t *p = provenance_of(m), *list = json_object_get(p, "parameters");
-    json_t *ensemble = json_object_get(p, "ensemble"),
-           *covariance = json_object_get(p, "covariance");
+    const json_t *list = json_object_get(m->told, "parameters"),
+                 *ensemble = json_object_get(m->told, "ensemble"),
+                 *covariance = json_object_get(m->told, "covariance");
     size_t n = json_array_size(list), members = json_array_size(ensemble);
     cls_status status = CLS_OK;
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
@@ -116,33 +103,27 @@ cls_status cls_model_member(const cls_model *m, uint64_t number, const char **na
                       m->name);
     }
     if (status == CLS_OK) keep_inside(m->system, n, names, values);
-    json_decref(p);
     return clsi_failed_since(before, status, error);
 }
 
 /* ---- functions ---- */
 
-static size_t vary_size(const cls_model *m, const json_t *p) {
-    const json_t *spread = json_object_get(p, "spread");
-    size_t n = m->n_theta + json_array_size(json_object_get(p, "parameters"));
+static size_t vary_size(const cls_model *m) {
+    const json_t *spread = json_object_get(m->told, "spread");
+    size_t n = m->n_theta + json_array_size(json_object_get(m->told, "parameters"));
     return m->n_theta && json_array_size(spread) == n ? n : 0;
 }
 
 int cls_model_can_vary(const cls_model *m) {
-    if (!m) return 0;
-    json_t *p = provenance_of(m);
-    int can = vary_size(m, p) > 0;
-    json_decref(p);
-    return can;
+    return m && vary_size(m) > 0;
 }
 
 /* Coefficients first, then the parameters that were learned beside them. */
 cls_status cls_model_vary(cls_model *m, uint64_t number, cls_error *error) {
     NEED(error, m);
     unsigned long before = clsi_failures();
-    json_t *p = provenance_of(m);
-    const json_t *list = json_object_get(p, "parameters");
-    size_t n = vary_size(m, p), Q = n ? n - m->n_theta : 0;
+    const json_t *list = json_object_get(m->told, "parameters");
+    size_t n = vary_size(m), Q = n ? n - m->n_theta : 0;
     double *values = clsi_calloc(n + 1, sizeof *values);
     const char **names = clsi_calloc(Q + 1, sizeof *names);
     cls_status status = values && names ? CLS_OK : clsi_no_memory(error);
@@ -154,7 +135,7 @@ cls_status cls_model_vary(cls_model *m, uint64_t number, cls_error *error) {
         names[i] = own_name(m, json_string_value(json_object_get(one, "name")));
         values[m->n_theta + i] = json_number_value(json_object_get(one, "value"));
     }
-    if (status == CLS_OK && !draw(json_object_get(p, "spread"), n, number, values))
+    if (status == CLS_OK && !draw(json_object_get(m->told, "spread"), n, number, values))
         status = clsi_no_memory(error);
     if (status == CLS_OK) {
         memcpy(m->theta, values, m->n_theta * sizeof *values);
@@ -169,6 +150,5 @@ cls_status cls_model_vary(cls_model *m, uint64_t number, cls_error *error) {
     }
     free(values);
     free(names);
-    json_decref(p);
     return clsi_failed_since(before, status, error);
 }

@@ -7,6 +7,7 @@
 #include "model/model.h"
 #include "base/base.h"
 #include "expr/graph.h"
+#include "model/json.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -509,7 +510,11 @@ cls_status clsi_model_take(cls_model *m, const cls_model *from, cls_error *error
 }
 
 cls_status clsi_model_build(cls_model *m, cls_error *error) {
+    int no_memory = 0;
     cls_system_free(&m->system);
+    if (m->provenance && !m->told)
+        m->told = clsi_json_read(m->provenance, strlen(m->provenance), &no_memory, NULL);
+    if (no_memory) return clsi_no_memory(error);
     cls_status status = parse_model(m, 0, &m->system, error);
     if (status == CLS_OK) set_start(m);
     return status;
@@ -547,6 +552,7 @@ void cls_model_free(cls_model **model) {
     free(m->learned);
     free(m->theta);
     free(m->start);
+    json_decref(m->told);
     free(m->provenance);
     free(m->name);
     free(m->text);

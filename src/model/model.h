@@ -54,6 +54,9 @@ struct cls_model {
     size_t n_start; /* the start in native variables: entropies have no origin once G is learned */
     double *start;
     char *provenance; /* JSON */
+    /* the same as it was read when the model was built, so that what asks for it needs no memory; NULL: there is none,
+     * or it is not JSON */
+    struct json_t *told;
     cls_system *system;
     /* while others of its parts are being learned: parts that were learned before, as numbers.
      * Borrowed, never written. */

@@ -15,10 +15,10 @@
  *
  * Costs one pass through the file and memory for its contents. Does not read other dtypes, other
  * shapes, pipes or standard input. The format has no checksum; ours is a note (clsi_container_seal). */
-#include "base/locale.h"
-#include "model/json.h"
 #include "model/safetensors.h"
 #include "base/base.h"
+#include "base/locale.h"
+#include "model/json.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -217,9 +217,9 @@ static cls_status parse_header(reader *r, const char *text, size_t length) {
     const char *what = too_much(text, length);
     if (what) return refuse(r, "the header %s", what);
     json_error_t error;
-    errno = 0;
-    r->header = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-    if (errno == ENOMEM) return clsi_no_memory(r->error); /* the text may be cut short */
+    int no_memory = 0;
+    r->header = clsi_json_read(text, length, &no_memory, &error);
+    if (no_memory) return clsi_no_memory(r->error);
     if (r->header) return CLS_OK;
     return refuse(r, "the header is not JSON: %s (byte %d of it)", show(error.text).text,
                   error.position);

@@ -24,11 +24,8 @@ static double most(const parameter *p) {
     return fmin(p->value + CLSI_NINETY * p->error, p->high);
 }
 
-static json_t *provenance_of(clsi_text *t, const cls_model *m) {
-    int no_memory = 0;
-    json_t *p = m && m->provenance ? clsi_json_read(m->provenance, &no_memory) : NULL;
-    if (no_memory) t->failed = 1;
-    return p;
+static json_t *provenance_of(const cls_model *m) {
+    return m ? m->told : NULL;
 }
 
 static parameter read_parameter(const cls_model *m, const json_t *one) {
@@ -101,7 +98,7 @@ static void parameter_row(clsi_text *t, const parameter *p, int bounded) {
 }
 
 void clsi_found_parameters(clsi_text *t, const clsi_subject *s) {
-    json_t *provenance = provenance_of(t, s->given->model), *one;
+    json_t *provenance = provenance_of(s->given->model), *one;
     const json_t *list = json_object_get(provenance, "parameters");
     size_t i;
     int bounded = 0;
@@ -132,7 +129,6 @@ void clsi_found_parameters(clsi_text *t, const clsi_subject *s) {
                 t, "<p class=\"soft\">%zu parameters in all; the first %d are shown.</p>\n",
                 json_array_size(list), MOST_PARAMETERS);
     }
-    json_decref(provenance);
 }
 
 /* ---- rows that were kept back ---- */
@@ -150,7 +146,7 @@ void clsi_found_scores(clsi_text *t, const clsi_subject *s) {
     static const char *const words[] = {"noise of the data", "error where it learned",
                                         "error, kept back",  "last value stays",
                                         "mean of the data",  "linear autoregression"};
-    json_t *provenance = provenance_of(t, s->given->model), *one;
+    json_t *provenance = provenance_of(s->given->model), *one;
     const json_t *list = json_object_get(provenance, "channels");
     size_t i, tested = 0;
     json_array_foreach(list, i, one) tested += json_is_number(json_object_get(one, "run"));
@@ -174,7 +170,6 @@ void clsi_found_scores(clsi_text *t, const clsi_subject *s) {
         }
         clsi_text_append(t, "</tbody></table></div>\n");
     }
-    json_decref(provenance);
 }
 
 /* ---- what the data cannot tell ---- */
@@ -257,7 +252,7 @@ static void unseen_ranges(clsi_text *t, const cls_model *m) {
 
 void clsi_found_doubts(clsi_text *t, const clsi_subject *s) {
     const cls_model *m = s->given->model;
-    json_t *provenance = provenance_of(t, m), *one;
+    json_t *provenance = provenance_of(m), *one;
     const json_t *list = json_object_get(provenance, "parameters");
     size_t i, before = t->length;
     if (!m) return;
@@ -288,11 +283,10 @@ void clsi_found_doubts(clsi_text *t, const clsi_subject *s) {
         t->data[t->length = before] = 0;
     else
         clsi_text_append(t, "</ul>\n");
-    json_decref(provenance);
 }
 
 void clsi_found_json(clsi_text *t, const cls_model *m) {
-    json_t *provenance = provenance_of(t, m), *one;
+    json_t *provenance = provenance_of(m), *one;
     size_t i;
     json_array_foreach(json_object_get(provenance, "parameters"), i, one) {
         parameter p = read_parameter(m, one);
@@ -308,17 +302,15 @@ void clsi_found_json(clsi_text *t, const cls_model *m) {
         clsi_json_number(t, most(&p));
         clsi_text_append(t, "}");
     }
-    json_decref(provenance);
 }
 
 void clsi_found_record(clsi_text *t, const cls_model *m, const char *key) {
-    json_t *provenance = provenance_of(t, m);
+    json_t *provenance = provenance_of(m);
     const json_t *value = json_object_get(provenance, key);
     char *text = value ? clsi_json_text(value, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     if (value && !text) t->failed = 1;
     clsi_text_append(t, text ? text : "null");
     free(text);
-    json_decref(provenance);
 }
 
 /* ---- how learning went ---- */
@@ -375,7 +367,7 @@ static void draw_curve(clsi_text *t, const json_t *curve, int by_windows) {
 }
 
 void clsi_training_curve(clsi_text *t, const cls_model *m) {
-    json_t *provenance = provenance_of(t, m);
+    json_t *provenance = provenance_of(m);
     const json_t *curve = json_object_get(provenance, "curve");
     const char *optimizer = json_string_value(json_object_get(provenance, "optimizer"));
     if (json_array_size(json_object_get(curve, "iteration")) > 1)
@@ -383,5 +375,4 @@ void clsi_training_curve(clsi_text *t, const cls_model *m) {
     else if (optimizer && (!strcmp(optimizer, "linear") || !strcmp(optimizer, "qp")))
         clsi_text_append(t, "<p class=\"soft\">It was solved for at once, not by iterations: there "
                             "is no training curve.</p>\n");
-    json_decref(provenance);
 }

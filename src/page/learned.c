@@ -194,12 +194,9 @@ static void surface(clsi_text *t, const clsi_learned *l, const double *theta, co
 void clsi_learned_figures(clsi_text *t, const clsi_subject *s) {
     const cls_model *m = s->given->model;
     seen w = {0};
-    int no_memory = 0;
     if (!m->n_learned) return;
     look(s, &w);
-    json_t *provenance = m->provenance ? clsi_json_read(m->provenance, &no_memory) : NULL;
-    const json_t *functions = json_object_get(provenance, "functions");
-    if (no_memory) t->failed = 1;
+    const json_t *functions = json_object_get(m->told, "functions");
     clsi_text_append(t, "<div class=\"grid\">\n");
     for (size_t i = 0; i < m->n_learned; i++) {
         const clsi_learned *l = &m->learned[i];
@@ -214,7 +211,6 @@ void clsi_learned_figures(clsi_text *t, const clsi_subject *s) {
         free(scratch);
     }
     clsi_text_append(t, "</div>\n");
-    json_decref(provenance);
     cls_range_free(&w.range);
     free(w.rows);
 }

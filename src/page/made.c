@@ -59,10 +59,8 @@ static void value_text(clsi_text *t, const json_t *value) {
 }
 
 void clsi_made(clsi_text *t, const cls_model *m) {
-    int no_memory = 0;
-    json_t *o = m && m->provenance ? clsi_json_read(m->provenance, &no_memory) : NULL, *value;
+    json_t *o = m ? m->told : NULL, *value;
     const char *key;
-    if (no_memory) t->failed = 1;
     if (!o) return;
     clsi_text_append(t, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
                         "aria-label=\"provenance\"><table><tbody>\n");
@@ -78,5 +76,4 @@ void clsi_made(clsi_text *t, const cls_model *m) {
         clsi_text_append(t, "</td></tr>\n");
     }
     clsi_text_append(t, "</tbody></table></div>\n");
-    json_decref(o);
 }

@@ -295,15 +295,16 @@ static int same_file(const json_t *a, const json_t *b) {
 /* By the fingerprints of the files in the model's provenance. `split`, where the model was learned
  * from recordings, has for each of their trajectories the time from which rows were kept back: used
  * when the data are the same files in the same order. */
-static void mark_learned(clsi_subject *s, size_t n_data, const char *const *names) {
-    const cls_model *m = s->given->model;
-    int no_memory = 0;
-    json_t *o = m && m->provenance ? clsi_json_read(m->provenance, &no_memory) : NULL;
-    json_t *theirs = json_object_get(o, "data"), *split = json_object_get(o, "split"),
-           *ours = o && json_is_array(theirs) ? clsi_data_files(n_data, names, NULL, NULL) : NULL;
+static cls_status mark_learned(clsi_subject *s, size_t n_data, const char *const *names,
+                               cls_error *error) {
+    const json_t *o = s->given->model ? s->given->model->told : NULL;
+    const json_t *theirs = json_object_get(o, "data"), *split = json_object_get(o, "split");
+    if (!json_is_array(theirs)) return CLS_OK;
+    json_t *ours = clsi_data_files(n_data, names, NULL, NULL);
+    if (!ours) return clsi_no_memory(error);
     int same =
         json_array_size(ours) == json_array_size(theirs) && json_array_size(split) == s->n_found;
-    for (size_t i = 0; ours && i < n_data; i++) {
+    for (size_t i = 0; i < n_data; i++) {
         int known = 0;
         for (size_t k = 0; k < json_array_size(theirs); k++)
             known |= same_file(json_array_get(ours, i), json_array_get(theirs, k));
@@ -311,7 +312,7 @@ static void mark_learned(clsi_subject *s, size_t n_data, const char *const *name
         for (size_t k = 0; k < s->n_trials; k++)
             if (s->trials[k].file == names[i]) s->trials[k].learned = known;
     }
-    for (size_t k = 0; ours && same && k < s->n_trials; k++) {
+    for (size_t k = 0; same && k < s->n_trials; k++) {
         const clsi_trial *t = &s->trials[k];
         const json_t *from = json_array_get(split, t->number);
         if (!json_is_number(from)) continue;
@@ -319,7 +320,7 @@ static void mark_learned(clsi_subject *s, size_t n_data, const char *const *name
         if (s->trials[k].held_from <= cell(t->data, "time", t->first)) s->trials[k].learned = 0;
     }
     json_decref(ours);
-    json_decref(o);
+    return CLS_OK;
 }
 
 static cls_status compare(clsi_subject *s, size_t n_data, const cls_table *const *data,
@@ -345,7 +346,7 @@ static cls_status compare(clsi_subject *s, size_t n_data, const cls_table *const
     if (!status && s->n_trials) status = make_channels(s, data[0], error);
     for (size_t i = 0; i < s->n_trials && !status; i++)
         s->trials[i].error = error_of(s, &s->trials[i]);
-    if (!status) mark_learned(s, n_data, names);
+    if (!status) status = mark_learned(s, n_data, names, error);
     cls_starter_free(&starter);
     return status;
 }

@@ -23,23 +23,54 @@ static char *temperature_of(clsi_ports *p, const clsi_port *port) {
     return NULL;
 }
 
-/* A port name that two storages of one composite share gets the component's name in front. */
-static int is_shared(const clsi_ports *p, const clsi_component *c, const char *name) {
-    for (size_t i = 0; i < p->n_components; i++) {
-        const clsi_component *x = &p->components[i];
-        int state = x->kind == CLSI_STORAGE || x->kind == CLSI_ENVIRONMENT;
-        if (x != c && state && x->scope == c->scope &&
-            clsi_port_find(x, name, strlen(name)) != SIZE_MAX)
-            return 1;
-    }
-    return 0;
+/* A name of a port among the storages of one composite. */
+typedef struct port_name {
+    const char *text; /* NULL: a free place of the table */
+    size_t scope, component;
+    int shared; /* by another component: the component's name goes in front */
+} port_name;
+
+typedef struct port_names {
+    port_name *place;
+    size_t mask;
+} port_names;
+
+static port_name *place_of(const port_names *t, size_t scope, const char *text) {
+    size_t at = clsi_hash_text(text, strlen(text)) + scope * 0x9e3779b1u;
+    port_name *x = &t->place[at & t->mask];
+    while (x->text && (x->scope != scope || strcmp(x->text, text) != 0))
+        x = &t->place[++at & t->mask];
+    return x;
 }
 
-static cls_status name_store(clsi_ports *p, clsi_store *s) {
+static int is_state(const clsi_component *c) {
+    return c->kind == CLSI_STORAGE || c->kind == CLSI_ENVIRONMENT;
+}
+
+/* In a table, because the names of 20,000 storages beside each other took the square of their number. */
+static cls_status collect_names(const clsi_ports *p, size_t n_ports, port_names *t) {
+    size_t slots = 16;
+    while (slots < 2 * n_ports) slots *= 2;
+    t->mask = slots - 1;
+    if (!(t->place = clsi_calloc(slots, sizeof *t->place))) return clsi_no_memory(p->error);
+    for (size_t i = 0; i < p->n_components; i++) {
+        const clsi_component *c = &p->components[i];
+        for (size_t k = 0; is_state(c) && k < c->n_ports; k++) {
+            port_name *x = place_of(t, c->scope, c->port[k].name);
+            if (x->text)
+                x->shared |= x->component != i;
+            else
+                *x = (port_name){c->port[k].name, c->scope, i, 0};
+        }
+    }
+    return CLS_OK;
+}
+
+static cls_status name_store(clsi_ports *p, const port_names *names, clsi_store *s) {
     const clsi_component *c = &p->components[s->component];
     const clsi_port *port = &c->port[s->port];
     const char *prefix = p->scopes[c->scope].prefix;
-    const char *own = is_shared(p, c, port->name) ? c->local : "";
+    const char *own = place_of(names, c->scope, port->name)->shared ? c->local : "";
     const char *bar = own[0] ? "_" : "";
     s->name = clsi_keep_printf(p, "%s%s%s%s", prefix, own, bar, port->name);
     if (!s->name) return CLS_MEMORY;
@@ -56,21 +87,23 @@ static cls_status name_store(clsi_ports *p, clsi_store *s) {
 
 static cls_status find_stores(clsi_ports *p) {
     size_t n = 0;
+    port_names names = {0};
     for (size_t i = 0; i < p->n_components; i++) n += p->components[i].n_ports;
     if (!(p->stores = clsi_calloc(n, sizeof *p->stores))) return clsi_no_memory(p->error);
-    for (size_t i = 0; i < p->n_components; i++) {
+    cls_status status = collect_names(p, n, &names);
+    for (size_t i = 0; i < p->n_components && status == CLS_OK; i++) {
         clsi_component *c = &p->components[i];
         c->first_state = p->n_stores;
-        if (c->kind != CLSI_STORAGE && c->kind != CLSI_ENVIRONMENT) continue;
-        for (size_t k = 0; k < c->n_ports; k++) {
+        if (!is_state(c)) continue;
+        for (size_t k = 0; k < c->n_ports && status == CLS_OK; k++) {
             clsi_store *s = &p->stores[p->n_stores++];
             *s = (clsi_store){.component = i, .port = k, .partner = SIZE_MAX, .master = SIZE_MAX};
             s->thermal = c->port[k].thermal;
-            cls_status status = name_store(p, s);
-            if (status != CLS_OK) return status;
+            status = name_store(p, &names, s);
         }
     }
-    return CLS_OK;
+    free(names.place);
+    return status;
 }
 
 /* ---- junctions ---- */

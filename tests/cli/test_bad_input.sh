@@ -325,6 +325,10 @@ test_many_components_are_read_soon() {
         'for i in 1..N-1: connect cell[i+1].s, wall[i].b' >cells.clausius
     soon "$CLAUSIUS" show cells.clausius
     expect_ok
+    # storages with ports of 20,000 names took 3.5
+    awk 'BEGIN { for (i = 1; i <= 20000; i++) printf "storage a%d(q%d): q%d^2/2\nfree a%d.q%d\n", i, i, i, i, i }' >names.clausius
+    soon "$CLAUSIUS" show names.clausius
+    expect_ok
     # composites: 4,000 took 8 processor seconds
     printf '%s\n' 'parameter N = 4000' 'component cell(p, out) {' '    parameter m = 1, c = 4' '    storage mass(p): p^2/(2*m)' '    storage spring(q): c*q^2/2' \
         '    junction between(q, p, out): {q, p} = -1, {q, out} = 1' '    connect mass.p, between.p, p' '    connect spring.q, between.q' '    connect between.out, out' '}' \

@@ -64,7 +64,7 @@ more_inputs() {
     grep -v '^#' rod.csv | cut -d, -f1,8,10,11,13 >couples.csv
     # beyond 64 MB, so that it is learned from in blocks and pieces; most of it are notes, which take no time
     { head -n 2 data.csv; python3 -c 'print(("# " + "-" * 100000 + "\n") * 650, end="")'; tail -n +3 data.csv; } >large.csv
-    "$CLAUSIUS" simulate adiabatic-piston --samples 2 --sample "x~U(-0.1,0.1), v.x~U(-1,1)" --steps 200 -o noisy.csv --quiet
+    "$CLAUSIUS" simulate adiabatic-piston --samples 2 --sample "x~U(-0.1,0.1), v.x~U(-1,1)" --steps 60 -o noisy.csv --quiet
     "$CLAUSIUS" simulate thermoelastic-double-pendulum --scheme bdf --h pi/10 --steps 159 --quiet -o double.csv
     python3 - <<'PY'
 import random

@@ -38,6 +38,33 @@ test_order_of_exports() {
     ordered report "$INPUTS/model.safetensors" --data "$INPUTS/piston.csv" -o out.html
 }
 
+# A kill between the naming of a complete file and its renaming leaves it under a temporary name, where a file is replaced (a
+# new one gets its own name in one step). A later run, even one with the number of the killed process, neither takes nor removes it.
+test_what_a_kill_leaves_does_no_harm() {
+    local before left
+    run "$CLAUSIUS" simulate pendulum --steps 3 --quiet -o whole.csv
+    expect_ok
+    for before in new replaced; do
+        rm -f out.csv*
+        [[ $before == new ]] || echo old >out.csv
+        run bash -c 'for k in 0 1 2; do echo left >"out.csv.tmp-$$-$k"; done; exec "$@"' - "$CLAUSIUS" simulate pendulum --steps 3 --quiet -o out.csv
+        expect_ok
+        expect_same out.csv whole.csv
+        for left in out.csv.tmp-*; do [[ $(<"$left") == left ]] || fail "$left was changed"; done
+        [[ $(ls out.csv* | wc -l) == 4 ]] || fail "$before: $(ls)"
+    done
+}
+
+# A link stays a link, with little memory too: the file behind it is the one that is replaced.
+test_links_stay_links_without_memory() {
+    inputs
+    printf 'old\n' >behind.csv
+    ln -s behind.csv link.csv
+    STEP_LIMIT=1000 every own simulate pendulum --steps 1 --quiet -o "$PWD/link.csv" # all of them
+    [[ -L link.csv ]] || fail "the link was replaced by a file"
+    [[ $(head -c 3 behind.csv) != old ]] || fail "the file behind the link was not replaced"
+}
+
 # Until the training of this process has written a checkpoint, or has ended.
 await_checkpoint() {
     while kill -0 "$1" 2>/dev/null && [[ ! killed.safetensors.checkpoint -nt begun ]]; do sleep 0.01; done
