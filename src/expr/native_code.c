@@ -143,7 +143,7 @@ void clsi_code_pooled(clsi_writer *w, int opcode, int to, int one, double x, int
     clsi_code_put_number(w, (long long)at - (long long)(w->length + 4) - behind);
 }
 
-static double no_bits(void) { /* all but the sign */
+double clsi_code_no_bits(void) {
     uint64_t bits = UINT64_MAX >> 1;
     double x;
     memcpy(&x, &bits, sizeof x);
@@ -237,7 +237,7 @@ static const double largest_norm = 1e150;
 static void put_norm(clsi_writer *w, int to, int from, int x, double least) {
     int scratch = w->n_machine;
     unsigned root = w->width == WHOLE ? 6 : 5; /* bytes to jump over */
-    clsi_code_pooled(w, CLEAR, to, x, no_bits(), 0);
+    clsi_code_pooled(w, CLEAR, to, x, clsi_code_no_bits(), 0);
     if (w->width == SCALAR) {
         clsi_code_pooled(w, COMPARE, to, 0, least, 0);
         CODE(w, 0x76, 0); /* jbe root */
@@ -343,7 +343,7 @@ void clsi_code_native(clsi_writer *w, size_t k) {
 void clsi_code_put_pool(clsi_writer *w) {
     const cls_program *p = w->p;
     (void)clsi_code_find_pooled(w, CLSI_NO_SIGN);
-    (void)clsi_code_find_pooled(w, no_bits());
+    (void)clsi_code_find_pooled(w, clsi_code_no_bits());
     (void)clsi_code_find_pooled(w, largest_norm);
     for (size_t k = 0; k < p->n_instructions; k++) {
         double by = inverse_of(w, k);

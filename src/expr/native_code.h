@@ -60,6 +60,7 @@ void clsi_code_power(clsi_writer *w, int to, int from, unsigned power);
 /* What to multiply by instead of dividing by x, a power of two; else 0. */
 double clsi_code_inverse(double x);
 #define CLSI_NO_SIGN (-0.0) /* its bits: the sign alone */
+double clsi_code_no_bits(void); /* all but the sign */
 /* Memory that can be executed, never written and executed at once; what there is of it is to be unmapped. */
 cls_status clsi_code_executable(const clsi_writer *w, void **code, size_t *size);
 

@@ -14,8 +14,10 @@
 #define _DEFAULT_SOURCE
 #include "expr/tile_code.h"
 #include "base/base.h"
+#include "expr/kernels.h"
 #include "expr/native_code.h"
 #include "expr/tiles.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +30,15 @@ int clsi_fused_width(void) {
 #include <sys/mman.h>
 
 enum { WORK = 7, SCRATCH = 6, OUT = 2, BASE = 1, MASKS = 9 }; /* rdi, rsi, rdx, rcx, r9 */
-enum { ALIGN = 0x03, HALVES = 0x06, SHUFFLE = 0xc6, SPREAD = 0x19, STORE_SOME = 0x2f };
+enum {
+    ALIGN = 0x03,
+    HALVES = 0x06,
+    SHUFFLE = 0xc6,
+    SPREAD = 0x19,
+    STORE_SOME = 0x2f,
+    BITS = 0x73,
+    ADD_BITS = 0xd4
+};
 /* Stores of fewer cells than FEW, within NEAR of an end, are made at the edge. */
 enum { FEW = 16, NEAR = 16 };
 
@@ -47,6 +57,7 @@ typedef struct fuser {
     uint32_t busy;   /* machine registers of the operation at hand */
     size_t n_stores; /* of the piece, so far */
     int edge, unfit;
+    size_t mender; /* of what exp is not for vectors */
 } fuser;
 
 /* ---- what a tile reads and writes ---- */
@@ -230,6 +241,129 @@ static int to_register(fuser *f, operand o, size_t i) {
     return m;
 }
 
+/* ---- exp ---- */
+
+/* As exp_parts of elementary_loops.h, operation by operation. */
+static const double exp_numbers[] = {0x1.71547652b82fep0, 0x1.8p52, 0x1.62e42fefa38p-1,
+                                     0x1.ef35793c7673p-45, 1, 708};
+enum { SCALE, SHIFT, HIGH, LOW, ONE_, MOST_EXP, EXP_NUMBERS };
+
+static int is_exp(const clsi_instruction *in) {
+    return in->code == CLSI_CALL && in->function == CLS_FN_EXP;
+}
+
+static void pool_exp(clsi_writer *w) {
+    (void)clsi_code_find_pooled(w, clsi_code_no_bits());
+    for (int k = 0; k < EXP_NUMBERS; k++) (void)clsi_code_find_pooled(w, exp_numbers[k]);
+    for (int k = 0; k < CLSI_EXP_RESTS; k++) (void)clsi_code_find_pooled(w, clsi_exp_rests()[k]);
+}
+
+/* x of one vector, and behind it exp(x), where that is not for vectors. */
+static void mend_exp(double *x, long width) {
+    for (long i = 0; i < width; i++)
+        if (!(fabs(x[i]) <= exp_numbers[MOST_EXP]))
+            x[WHOLE + i] = clsi_function_value(CLS_FN_EXP, x[i]);
+}
+
+/* Machine register m to or from [rsp + at]. */
+static void put_stack(clsi_writer *w, int opcode, int m, int at) {
+    clsi_code_opcode(w, 1, opcode, m, 0, NOBODY, 0);
+    CODE(w, (unsigned char)(0x84 | (m & 7) << 3), 0x24);
+    clsi_code_put_number(w, at);
+}
+
+/* Calls mend_exp for what is on the stack and changes no register. */
+static void put_mender(clsi_writer *w) {
+    void (*mend)(double *, long) = mend_exp;
+    unsigned char address[sizeof mend];
+    memcpy(address, &mend, sizeof mend);
+    CODE(w, 0x57, 0x56, 0x52, 0x51, 0x41, 0x50, 0x41, 0x51, 0x55); /* push rdi ... r9, rbp */
+    CODE(w, 0x48, 0x8d, 0x7c, 0x24, 0x40);                         /* lea rdi, [rsp + 64] */
+    CODE(w, 0xbe, (unsigned char)w->width, 0, 0, 0);               /* mov esi, width */
+    CODE(w, 0x48, 0x89, 0xe5, 0x48, 0x81, 0xec, 0, 8, 0, 0);       /* mov rbp, rsp; sub rsp, 2048 */
+    CODE(w, 0x48, 0x83, 0xe4, 0xc0);                               /* and rsp, -64 */
+    for (int m = 0; m <= w->n_machine; m++) put_stack(w, STORE, m, 64 * m);
+    CODE(w, 0xc5, 0xf8, 0x77, 0x48, 0xb8); /* vzeroupper; mov rax */
+    clsi_code_put(w, sizeof address, address);
+    CODE(w, 0xff, 0xd0); /* call rax */
+    for (int m = 0; m <= w->n_machine; m++) put_stack(w, LOAD, m, 64 * m);
+    CODE(w, 0x48, 0x89, 0xec, 0x5d, 0x41, 0x59, 0x41, 0x58, 0x59, 0x5a, 0x5e, 0x5f, 0xc3);
+}
+
+/* exp(x) in `to` is mended where |x| is larger, or none; `room` is of no use any more. */
+static void put_question(fuser *f, int x, int to, int room) {
+    clsi_writer *w = &f->w;
+    clsi_code_pooled(w, CLEAR, room, x, clsi_code_no_bits(), 0);
+    if (w->width == WHOLE) {
+        clsi_code_pooled(w, MASK, 1, room, exp_numbers[MOST_EXP], 1); /* to k1 */
+        CODE(w, 0x06, 0xc5, 0xf8, 0x98, 0xc9);                        /* kortestw k1, k1 */
+    } else {
+        clsi_code_pooled(w, MASK, room, room, exp_numbers[MOST_EXP], 1);
+        CODE(w, 0x06);
+        clsi_code_registers(w, SIGNS, 0, 0, room);
+        CODE(w, 0x85, 0xc0); /* test eax, eax */
+    }
+    CODE(w, 0x74, 0); /* jz behind */
+    size_t jump = w->length;
+    CODE(w, 0x48, 0x81, 0xec, 0x80, 0, 0, 0); /* sub rsp, 128 */
+    put_stack(w, STORE, x, 0);
+    put_stack(w, STORE, to, 64);
+    CODE(w, 0xe8); /* call */
+    clsi_code_put_number(w, (long long)f->mender - (long long)(w->length + 4));
+    put_stack(w, LOAD, to, 64);
+    CODE(w, 0x48, 0x81, 0xc4, 0x80, 0, 0, 0);
+    if (!w->failed) w->bytes[jump - 1] = (unsigned char)(w->length - jump);
+}
+
+/* to <- c0 + c1 r */
+static void put_line(clsi_writer *w, int to, int r, const double *c) {
+    clsi_code_pooled(w, MULTIPLY, to, r, c[1], 0);
+    clsi_code_pooled(w, ADD, to, to, c[0], 0);
+}
+
+/* to <- to + (c0 + c1 r) r2 */
+static void put_more(clsi_writer *w, int to, int r, int r2, const double *c, int room) {
+    put_line(w, room, r, c);
+    clsi_code_registers(w, MULTIPLY, room, room, r2);
+    clsi_code_registers(w, ADD, to, to, room);
+}
+
+static int put_exp(fuser *f, int x, size_t i) {
+    clsi_writer *w = &f->w;
+    const double *c = clsi_exp_rests(), *n = exp_numbers;
+    int shifted = take(f, i), r = take(f, i), r2 = take(f, i), r4 = take(f, i), sum = take(f, i),
+        part = take(f, i), room = take(f, i);
+    clsi_code_pooled(w, MULTIPLY, shifted, x, n[SCALE], 0);
+    clsi_code_pooled(w, ADD, shifted, shifted, n[SHIFT], 0);
+    clsi_code_pooled(w, SUBTRACT, r4, shifted, n[SHIFT], 0); /* k */
+    clsi_code_pooled(w, MULTIPLY, r2, r4, n[HIGH], 0);
+    clsi_code_registers(w, SUBTRACT, r, x, r2);
+    clsi_code_pooled(w, MULTIPLY, r2, r4, n[LOW], 0);
+    clsi_code_registers(w, SUBTRACT, r, r, r2);
+    clsi_code_registers(w, MULTIPLY, r2, r, r);
+    clsi_code_registers(w, MULTIPLY, r4, r2, r2);
+    put_line(w, part, r, c + 8); /* high */
+    clsi_code_pooled(w, MULTIPLY, room, r2, c[10], 0);
+    clsi_code_registers(w, ADD, part, part, room);
+    clsi_code_registers(w, MULTIPLY, part, part, r4);
+    put_line(w, sum, r, c + 4); /* middle */
+    put_more(w, sum, r, r2, c + 6, room);
+    clsi_code_registers(w, ADD, part, sum, part);
+    clsi_code_registers(w, MULTIPLY, part, part, r4);
+    put_line(w, sum, r, c); /* low */
+    put_more(w, sum, r, r2, c + 2, room);
+    clsi_code_registers(w, ADD, sum, sum, part);
+    clsi_code_registers(w, MULTIPLY, sum, sum, r2);
+    clsi_code_registers(w, ADD, sum, r, sum);
+    clsi_code_pooled(w, ADD, sum, sum, n[ONE_], 0);
+    clsi_code_registers(w, BITS, 6, shifted, shifted); /* to the left, by */
+    CODE(w, 52);
+    clsi_code_pooled(w, ADD_BITS, shifted, shifted, n[ONE_], 0);
+    clsi_code_registers(w, MULTIPLY, sum, sum, shifted);
+    put_question(f, x, sum, room);
+    return sum;
+}
+
 /* ---- operations ---- */
 
 /* What to multiply by where operation i divides by a power of two; else 0. */
@@ -263,7 +397,9 @@ static int put_binary(fuser *f, size_t i) {
 static int put_unary(fuser *f, size_t i) {
     clsi_writer *w = &f->w;
     const clsi_instruction *in = code_of(f, i);
-    int a = to_register(f, find_operand(f, i, 0), i), to = take(f, i);
+    int a = to_register(f, find_operand(f, i, 0), i);
+    if (is_exp(in)) return put_exp(f, a, i);
+    int to = take(f, i);
     if (in->code == CLSI_DIV)
         clsi_code_pooled(w, MULTIPLY, to, a, inverse_of(f, i), 0);
     else if (in->code == CLSI_NEG)
@@ -461,10 +597,14 @@ static int open_fuser(fuser *f) {
     for (size_t i = 0; i < n; i++) f->place[f->plan->tiles[i].op] = (uint32_t)i;
     (void)clsi_code_find_pooled(&f->w, CLSI_NO_SIGN);
     for (size_t i = 0; i < n; i++) {
-        double by = op_of(f, i)->kind == CLSI_VECTOR_EACH ? inverse_of(f, i) : 0;
+        int each = op_of(f, i)->kind == CLSI_VECTOR_EACH;
+        double by = each ? inverse_of(f, i) : 0;
         if (by != 0) (void)clsi_code_find_pooled(&f->w, by);
+        if (each && is_exp(code_of(f, i))) pool_exp(&f->w);
     }
     clsi_code_put_pooled(&f->w);
+    f->mender = f->w.length;
+    put_mender(&f->w);
     return 1;
 }
 

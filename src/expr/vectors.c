@@ -220,7 +220,8 @@ INLINE void run_pieces(const clsi_plan *plan, const clsi_phase *phase, int64_t n
 INLINE void keep(const clsi_tile *tile, double *scratch) {
     if (tile->result == CLSI_IN_REGISTERS || !tile->before) return;
     double *to = scratch + tile->result - tile->before;
-    memmove(to, to + CLSI_TILE, tile->before * sizeof *to);
+    for (uint32_t i = 0; i < tile->before; i += CLSI_PLAN_LANES)
+        store(to + i, load(to + CLSI_TILE + i));
 }
 
 CLONES
