@@ -41,6 +41,7 @@ enum {
 };
 /* Stores of fewer cells than FEW, within NEAR of an end, are made at the edge. */
 enum { FEW = 16, NEAR = 16 };
+enum { CONSTANTS = 40 }; /* of a piece that may be in machine registers */
 
 typedef struct fuser {
     clsi_writer w;
@@ -58,6 +59,16 @@ typedef struct fuser {
     size_t n_stores; /* of the piece, so far */
     int edge, unfit;
     size_t mender; /* of what exp is not for vectors */
+    /* numbers that do not change: of the pool, or (place) of the work; the core has some of them in machine registers
+     * from `top` on */
+    struct constant {
+        double pooled;
+        int64_t place; /* or -1 */
+        size_t uses;
+        int reg;
+    } constant[CONSTANTS];
+    size_t n_constants;
+    int top, most; /* so many machine registers for results, and so many were needed */
 } fuser;
 
 /* ---- what a tile reads and writes ---- */
@@ -148,7 +159,7 @@ static size_t next_read(const fuser *f, size_t i, size_t now) {
 static int take(fuser *f, size_t now) {
     int best = NOBODY;
     size_t latest = 0;
-    for (int m = 0; m < f->w.n_machine; m++) {
+    for (int m = 0; m < f->top; m++) {
         if (f->busy >> m & 1) continue;
         if (f->w.holds[m] == NOBODY) {
             best = m;
@@ -162,6 +173,7 @@ static int take(fuser *f, size_t now) {
         put_at(f, 1, STORE, best, 0, own_place(f, i), 0);
     let_go(f, best);
     f->busy |= 1u << best;
+    if (best >= f->most) f->most = best + 1;
     return best;
 }
 
@@ -175,6 +187,51 @@ static int fetch(fuser *f, size_t i, size_t now) {
     }
     f->busy |= 1u << f->where[i];
     return f->where[i];
+}
+
+/* ---- constants ---- */
+
+/* The machine register that has it, or NOBODY. */
+static int constant_in(fuser *f, int64_t at, double pooled) {
+    struct constant *c = f->constant, *end = c + f->n_constants;
+    if (f->edge) return NOBODY;
+    while (c < end && (c->place != at || memcmp(&c->pooled, &pooled, sizeof pooled) != 0)) c++;
+    if (c == end) {
+        if (f->n_constants == CONSTANTS) return NOBODY;
+        *c = (struct constant){pooled, at, 0, NOBODY};
+        f->n_constants++;
+    }
+    c->uses++;
+    return c->reg;
+}
+
+/* to <- one op the number; `more`: the byte that follows, or NOBODY. */
+static void put_number(fuser *f, int opcode, int to, int one, double x, int more) {
+    int m = constant_in(f, -1, x);
+    if (m != NOBODY)
+        clsi_code_registers(&f->w, opcode, to, one, m);
+    else
+        clsi_code_pooled(&f->w, opcode, to, one, x, more != NOBODY);
+    if (more != NOBODY) CODE(&f->w, (unsigned char)more);
+}
+
+static int by_uses(const void *left, const void *right) {
+    const struct constant *a = left, *b = right;
+    return (a->uses < b->uses) - (a->uses > b->uses);
+}
+
+/* Those that are used most to machine registers that nobody needs. */
+static void put_constants(fuser *f) {
+    qsort(f->constant, f->n_constants, sizeof *f->constant, by_uses);
+    f->top = f->w.n_machine;
+    for (size_t k = 0; k < f->n_constants && f->top > f->most; k++) {
+        struct constant *c = &f->constant[k];
+        c->reg = --f->top;
+        if (c->place < 0)
+            clsi_code_pooled(&f->w, LOAD, c->reg, 0, c->pooled, 0);
+        else
+            put_load(f, c->reg, (place){BASE, c->place, 1});
+    }
 }
 
 /* ---- operands ---- */
@@ -227,7 +284,7 @@ static operand find_operand(fuser *f, size_t i, int second) {
     uint32_t a = second ? op->b : op->a, in_scratch = second ? tile->b : tile->a;
     int step = second ? op->step_b : op->step_a;
     int64_t delay;
-    if (!step) return (operand){NOBODY, {BASE, a, 1}};
+    if (!step) return (operand){constant_in(f, a, 0), {BASE, a, 1}};
     int m = local_maker(f, i, a, step, &delay);
     if (m >= (int)f->piece->first) return local_operand(f, i, (size_t)m, delay);
     if (in_scratch != CLSI_IN_REGISTERS) return (operand){NOBODY, {SCRATCH, in_scratch, 0}};
@@ -293,13 +350,12 @@ static void put_mender(clsi_writer *w) {
 /* exp(x) in `to` is mended where |x| is larger, or none; `room` is of no use any more. */
 static void put_question(fuser *f, int x, int to, int room) {
     clsi_writer *w = &f->w;
-    clsi_code_pooled(w, CLEAR, room, x, clsi_code_no_bits(), 0);
+    put_number(f, CLEAR, room, x, clsi_code_no_bits(), NOBODY);
     if (w->width == WHOLE) {
-        clsi_code_pooled(w, MASK, 1, room, exp_numbers[MOST_EXP], 1); /* to k1 */
-        CODE(w, 0x06, 0xc5, 0xf8, 0x98, 0xc9);                        /* kortestw k1, k1 */
+        put_number(f, MASK, 1, room, exp_numbers[MOST_EXP], 0x06); /* to k1 */
+        CODE(w, 0xc5, 0xf8, 0x98, 0xc9);                           /* kortestw k1, k1 */
     } else {
-        clsi_code_pooled(w, MASK, room, room, exp_numbers[MOST_EXP], 1);
-        CODE(w, 0x06);
+        put_number(f, MASK, room, room, exp_numbers[MOST_EXP], 0x06);
         clsi_code_registers(w, SIGNS, 0, 0, room);
         CODE(w, 0x85, 0xc0); /* test eax, eax */
     }
@@ -316,16 +372,16 @@ static void put_question(fuser *f, int x, int to, int room) {
 }
 
 /* to <- c0 + c1 r */
-static void put_line(clsi_writer *w, int to, int r, const double *c) {
-    clsi_code_pooled(w, MULTIPLY, to, r, c[1], 0);
-    clsi_code_pooled(w, ADD, to, to, c[0], 0);
+static void put_line(fuser *f, int to, int r, const double *c) {
+    put_number(f, MULTIPLY, to, r, c[1], NOBODY);
+    put_number(f, ADD, to, to, c[0], NOBODY);
 }
 
 /* to <- to + (c0 + c1 r) r2 */
-static void put_more(clsi_writer *w, int to, int r, int r2, const double *c, int room) {
-    put_line(w, room, r, c);
-    clsi_code_registers(w, MULTIPLY, room, room, r2);
-    clsi_code_registers(w, ADD, to, to, room);
+static void put_more(fuser *f, int to, int r, int r2, const double *c, int room) {
+    put_line(f, room, r, c);
+    clsi_code_registers(&f->w, MULTIPLY, room, room, r2);
+    clsi_code_registers(&f->w, ADD, to, to, room);
 }
 
 static int put_exp(fuser *f, int x, size_t i) {
@@ -333,32 +389,32 @@ static int put_exp(fuser *f, int x, size_t i) {
     const double *c = clsi_exp_rests(), *n = exp_numbers;
     int shifted = take(f, i), r = take(f, i), r2 = take(f, i), r4 = take(f, i), sum = take(f, i),
         part = take(f, i), room = take(f, i);
-    clsi_code_pooled(w, MULTIPLY, shifted, x, n[SCALE], 0);
-    clsi_code_pooled(w, ADD, shifted, shifted, n[SHIFT], 0);
-    clsi_code_pooled(w, SUBTRACT, r4, shifted, n[SHIFT], 0); /* k */
-    clsi_code_pooled(w, MULTIPLY, r2, r4, n[HIGH], 0);
+    put_number(f, MULTIPLY, shifted, x, n[SCALE], NOBODY);
+    put_number(f, ADD, shifted, shifted, n[SHIFT], NOBODY);
+    put_number(f, SUBTRACT, r4, shifted, n[SHIFT], NOBODY); /* k */
+    put_number(f, MULTIPLY, r2, r4, n[HIGH], NOBODY);
     clsi_code_registers(w, SUBTRACT, r, x, r2);
-    clsi_code_pooled(w, MULTIPLY, r2, r4, n[LOW], 0);
+    put_number(f, MULTIPLY, r2, r4, n[LOW], NOBODY);
     clsi_code_registers(w, SUBTRACT, r, r, r2);
     clsi_code_registers(w, MULTIPLY, r2, r, r);
     clsi_code_registers(w, MULTIPLY, r4, r2, r2);
-    put_line(w, part, r, c + 8); /* high */
-    clsi_code_pooled(w, MULTIPLY, room, r2, c[10], 0);
+    put_line(f, part, r, c + 8); /* high */
+    put_number(f, MULTIPLY, room, r2, c[10], NOBODY);
     clsi_code_registers(w, ADD, part, part, room);
     clsi_code_registers(w, MULTIPLY, part, part, r4);
-    put_line(w, sum, r, c + 4); /* middle */
-    put_more(w, sum, r, r2, c + 6, room);
+    put_line(f, sum, r, c + 4); /* middle */
+    put_more(f, sum, r, r2, c + 6, room);
     clsi_code_registers(w, ADD, part, sum, part);
     clsi_code_registers(w, MULTIPLY, part, part, r4);
-    put_line(w, sum, r, c); /* low */
-    put_more(w, sum, r, r2, c + 2, room);
+    put_line(f, sum, r, c); /* low */
+    put_more(f, sum, r, r2, c + 2, room);
     clsi_code_registers(w, ADD, sum, sum, part);
     clsi_code_registers(w, MULTIPLY, sum, sum, r2);
     clsi_code_registers(w, ADD, sum, r, sum);
-    clsi_code_pooled(w, ADD, sum, sum, n[ONE_], 0);
+    put_number(f, ADD, sum, sum, n[ONE_], NOBODY);
     clsi_code_registers(w, BITS, 6, shifted, shifted); /* to the left, by */
     CODE(w, 52);
-    clsi_code_pooled(w, ADD_BITS, shifted, shifted, n[ONE_], 0);
+    put_number(f, ADD_BITS, shifted, shifted, n[ONE_], NOBODY);
     clsi_code_registers(w, MULTIPLY, sum, sum, shifted);
     put_question(f, x, sum, room);
     return sum;
@@ -401,9 +457,9 @@ static int put_unary(fuser *f, size_t i) {
     if (is_exp(in)) return put_exp(f, a, i);
     int to = take(f, i);
     if (in->code == CLSI_DIV)
-        clsi_code_pooled(w, MULTIPLY, to, a, inverse_of(f, i), 0);
+        put_number(f, MULTIPLY, to, a, inverse_of(f, i), NOBODY);
     else if (in->code == CLSI_NEG)
-        clsi_code_pooled(w, FLIP, to, a, CLSI_NO_SIGN, 0);
+        put_number(f, FLIP, to, a, CLSI_NO_SIGN, NOBODY);
     else if (in->code == CLSI_SQUARE)
         clsi_code_registers(w, MULTIPLY, to, a, a);
     else if (in->code == CLSI_POWI)
@@ -477,15 +533,23 @@ static void put_piece(fuser *f) {
     clsi_writer *w = &f->w;
     f->unfit = 0;
     f->edge = 0;
+    f->n_constants = 0;
+    f->most = 0;
+    f->top = w->n_machine;
     f->piece->core_at = w->length;
+    put_tiles(f); /* to see what it needs */
+    w->length = f->piece->core_at;
+    put_constants(f);
+    size_t again = w->length;
     put_tiles(f);
     unsigned char size = (unsigned char)(w->width * (int)sizeof(double));
     CODE(w, 0x48, 0x83, 0xc7, size, 0x48, 0x83, 0xc6, size); /* add rdi, size; add rsi, size */
     CODE(w, 0x48, 0x83, 0xc2, size);                         /* add rdx, size */
     CODE(w, 0x49, 0xff, 0xc8, 0x0f, 0x85);                   /* dec r8; jnz */
-    clsi_code_put_number(w, (long long)f->piece->core_at - (long long)(w->length + 4));
+    clsi_code_put_number(w, (long long)again - (long long)(w->length + 4));
     CODE(w, 0xc5, 0xf8, 0x77, 0xc3); /* vzeroupper; ret */
     f->edge = 1;
+    f->top = w->n_machine;
     f->piece->edge_at = w->length;
     put_tiles(f);
     CODE(w, 0xc5, 0xf8, 0x77, 0xc3);
