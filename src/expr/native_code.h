@@ -46,8 +46,8 @@ enum {
     SIGNS = 0x50    /* of a vector, to eax */
 };
 /* Prefix and opcode of a map (1, 2, 3): to <- one op other; `other` < 0: in memory, from -2 on by a register from r8
- * on. how: of 512 bits, that memory is one number for all (CLSI_CODE_ALL), or that k1 says what is stored. */
-enum { CLSI_CODE_ALL = 0x10, CLSI_CODE_SOME = 1 };
+ * on. how: of 512 bits, that memory is one number for all. */
+enum { CLSI_CODE_ALL = 0x10 };
 void clsi_code_opcode(clsi_writer *w, int map, int opcode, int to, int one, int other,
                       unsigned how);
 void clsi_code_registers(clsi_writer *w, int opcode, int to, int one, int other);
@@ -59,7 +59,7 @@ void clsi_code_put_pooled(clsi_writer *w);
 void clsi_code_power(clsi_writer *w, int to, int from, unsigned power);
 /* What to multiply by instead of dividing by x, a power of two; else 0. */
 double clsi_code_inverse(double x);
-#define CLSI_NO_SIGN (-0.0) /* its bits: the sign alone */
+#define CLSI_NO_SIGN (-0.0)     /* its bits: the sign alone */
 double clsi_code_no_bits(void); /* all but the sign */
 /* Memory that can be executed, never written and executed at once; what there is of it is to be unmapped. */
 cls_status clsi_code_executable(const clsi_writer *w, void **code, size_t *size);

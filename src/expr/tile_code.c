@@ -9,7 +9,7 @@
  *
  * Every vector is whole. At the ends of arrays some operations of a piece have nothing to compute: they compute
  * on whatever there is, and nobody reads it. What leaves the tile (results wanted in registers of the plan or as
- * outputs) is stored by masks there (`edge`), and whole in between (`core`). The operations are those of vectors.c in the
+ * outputs) is stored whole in between (`core`), and next to the ends cell by cell (`edge`). The operations are those of vectors.c in the
  * same order for each cell, rounded as there: same bits. */
 #define _DEFAULT_SOURCE
 #include "expr/tile_code.h"
@@ -29,16 +29,8 @@ int clsi_fused_width(void) {
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/mman.h>
 
-enum { WORK = 7, SCRATCH = 6, OUT = 2, BASE = 1, MASKS = 9 }; /* rdi, rsi, rdx, rcx, r9 */
-enum {
-    ALIGN = 0x03,
-    HALVES = 0x06,
-    SHUFFLE = 0xc6,
-    SPREAD = 0x19,
-    STORE_SOME = 0x2f,
-    BITS = 0x73,
-    ADD_BITS = 0xd4
-};
+enum { WORK = 7, SCRATCH = 6, OUT = 2, BASE = 1, ROOM = 9 }; /* rdi, rsi, rdx, rcx, r9 */
+enum { ALIGN = 0x03, HALVES = 0x06, SHUFFLE = 0xc6, SPREAD = 0x19, BITS = 0x73, ADD_BITS = 0xd4 };
 /* Stores of fewer cells than FEW, within NEAR of an end, are made at the edge. */
 enum { FEW = 16, NEAR = 16 };
 enum { CONSTANTS = 40 }; /* of a piece that may be in machine registers */
@@ -69,6 +61,7 @@ typedef struct fuser {
     } constant[CONSTANTS];
     size_t n_constants;
     int top, most; /* so many machine registers for results, and so many were needed */
+    int vectors; /* that the code works on at once: of the second one registers are `most` higher */
 } fuser;
 
 /* ---- what a tile reads and writes ---- */
@@ -114,23 +107,52 @@ static place own_place(const fuser *f, size_t i) {
 
 /* Memory that is read may be beside what is meant, but not beside the work. */
 static void check_place(fuser *f, place p) {
-    int64_t size = (int64_t)clsi_plan_size(f->plan), end = f->phase->end + f->w.width;
+    int64_t size = (int64_t)clsi_plan_size(f->plan), end = f->phase->end + 2 * f->w.width;
     if (p.base == WORK && (p.at + f->phase->begin < 0 || p.at + end > size)) f->unfit = 1;
 }
 
-static void put_at(fuser *f, int map, int opcode, int to, int one, place p, unsigned how) {
+/* Machine register m for vector v; NOBODY: none. */
+static int for_vector(const fuser *f, int v, int m) {
+    return m == NOBODY ? 0 : v && m < f->most ? m + f->most : m;
+}
+
+/* The byte that ends some instructions. */
+static void put_last(fuser *f, int last) {
+    if (last != NOBODY) CODE(&f->w, (unsigned char)last);
+}
+
+/* What follows writes an instruction for each vector in turn: neither waits for the other. to <- one op p: */
+static void put_at(fuser *f, int map, int opcode, int to, int one, place p, unsigned how,
+                   int last) {
     clsi_writer *w = &f->w;
-    if (p.base != OUT) check_place(f, p);
-    clsi_code_opcode(w, map, opcode, to, one, p.base > 7 ? NOBODY - 1 : NOBODY, how);
-    CODE(w, (unsigned char)(0x80 | (to & 7) << 3 | (p.base & 7)));
-    clsi_code_put_number(w, p.at * (int64_t)sizeof(double));
+    int moves = p.base == WORK || p.base == SCRATCH || p.base == OUT;
+    check_place(f, p);
+    for (int v = 0; v < f->vectors; v++) {
+        clsi_code_opcode(w, map, opcode, for_vector(f, v, to), for_vector(f, v, one),
+                         p.base > 7 ? NOBODY - 1 : NOBODY, how);
+        CODE(w, (unsigned char)(0x80 | (for_vector(f, v, to) & 7) << 3 | (p.base & 7)));
+        clsi_code_put_number(w, (p.at + (moves ? v * w->width : 0)) * (int64_t)sizeof(double));
+        put_last(f, last);
+    }
+}
+
+static void put_registers(fuser *f, int opcode, int to, int one, int other, int last) {
+    for (int v = 0; v < f->vectors; v++) {
+        clsi_code_registers(&f->w, opcode, for_vector(f, v, to), for_vector(f, v, one),
+                            for_vector(f, v, other));
+        put_last(f, last);
+    }
 }
 
 static void put_load(fuser *f, int to, place p) {
     if (p.all)
-        put_at(f, 2, SPREAD, to, 0, p, 0);
+        put_at(f, 2, SPREAD, to, NOBODY, p, 0, NOBODY);
     else
-        put_at(f, 1, LOAD, to, 0, p, 0);
+        put_at(f, 1, LOAD, to, NOBODY, p, 0, NOBODY);
+}
+
+static void put_save(fuser *f, int from, place p) {
+    put_at(f, 1, STORE, from, NOBODY, p, 0, NOBODY);
 }
 
 /* ---- machine registers ---- */
@@ -169,8 +191,7 @@ static int take(fuser *f, size_t now) {
         if (best == NOBODY || read > latest) best = m, latest = read;
     }
     size_t i = f->w.holds[best] == NOBODY ? SIZE_MAX : (size_t)f->w.holds[best];
-    if (i != SIZE_MAX && !f->stored[i] && !is_kept(f, i))
-        put_at(f, 1, STORE, best, 0, own_place(f, i), 0);
+    if (i != SIZE_MAX && !f->stored[i] && !is_kept(f, i)) put_save(f, best, own_place(f, i));
     let_go(f, best);
     f->busy |= 1u << best;
     if (best >= f->most) f->most = best + 1;
@@ -205,14 +226,20 @@ static int constant_in(fuser *f, int64_t at, double pooled) {
     return c->reg;
 }
 
-/* to <- one op the number; `more`: the byte that follows, or NOBODY. */
-static void put_number(fuser *f, int opcode, int to, int one, double x, int more) {
+/* to <- one op the number, for vector v. */
+static void put_number_for(fuser *f, int v, int opcode, int to, int one, double x, int last) {
     int m = constant_in(f, -1, x);
+    to = for_vector(f, v, to);
+    one = for_vector(f, v, one);
     if (m != NOBODY)
         clsi_code_registers(&f->w, opcode, to, one, m);
     else
-        clsi_code_pooled(&f->w, opcode, to, one, x, more != NOBODY);
-    if (more != NOBODY) CODE(&f->w, (unsigned char)more);
+        clsi_code_pooled(&f->w, opcode, to, one, x, last != NOBODY);
+    put_last(f, last);
+}
+
+static void put_number(fuser *f, int opcode, int to, int one, double x) {
+    for (int v = 0; v < f->vectors; v++) put_number_for(f, v, opcode, to, one, x, NOBODY);
 }
 
 static int by_uses(const void *left, const void *right) {
@@ -224,7 +251,9 @@ static int by_uses(const void *left, const void *right) {
 static void put_constants(fuser *f) {
     qsort(f->constant, f->n_constants, sizeof *f->constant, by_uses);
     f->top = f->w.n_machine;
-    for (size_t k = 0; k < f->n_constants && f->top > f->most; k++) {
+    int most = f->most * f->vectors, vectors = f->vectors;
+    f->vectors = 1;
+    for (size_t k = 0; k < f->n_constants && f->top > most; k++) {
         struct constant *c = &f->constant[k];
         c->reg = --f->top;
         if (c->place < 0)
@@ -232,6 +261,7 @@ static void put_constants(fuser *f) {
         else
             put_load(f, c->reg, (place){BASE, c->place, 1});
     }
+    f->vectors = vectors;
 }
 
 /* ---- operands ---- */
@@ -246,20 +276,16 @@ static int put_together(fuser *f, int now, place before, int e, size_t tile) {
     clsi_writer *w = &f->w;
     int to = take(f, tile);
     if (w->width == WHOLE) {
-        put_at(f, 3, ALIGN, to, now, before, 0);
-        CODE(w, (unsigned char)(WHOLE - e));
+        put_at(f, 3, ALIGN, to, now, before, 0, WHOLE - e);
         return to;
     }
-    put_at(f, 3, HALVES, to, now, before, 0); /* the two cells before the middle */
-    CODE(w, 0x03);
+    put_at(f, 3, HALVES, to, now, before, 0, 0x03); /* the two cells before the middle */
     if (e == 1) {
-        clsi_code_registers(w, SHUFFLE, to, to, now);
-        CODE(w, 0x05);
+        put_registers(f, SHUFFLE, to, to, now, 0x05);
     } else if (e == 3) {
         int low = take(f, tile);
         put_load(f, low, before);
-        clsi_code_registers(w, SHUFFLE, to, low, to);
-        CODE(w, 0x05);
+        put_registers(f, SHUFFLE, to, low, to, 0x05);
     }
     return to;
 }
@@ -301,8 +327,8 @@ static int to_register(fuser *f, operand o, size_t i) {
 /* ---- exp ---- */
 
 /* As exp_parts of elementary_loops.h, operation by operation. */
-static const double exp_numbers[] = {0x1.71547652b82fep0, 0x1.8p52, 0x1.62e42fefa38p-1,
-                                     0x1.ef35793c7673p-45, 1, 708};
+static const double exp_numbers[] = {0x1.71547652b82fep0,  0x1.8p52, 0x1.62e42fefa38p-1,
+                                     0x1.ef35793c7673p-45, 1,        708};
 enum { SCALE, SHIFT, HIGH, LOW, ONE_, MOST_EXP, EXP_NUMBERS };
 
 static int is_exp(const clsi_instruction *in) {
@@ -347,41 +373,41 @@ static void put_mender(clsi_writer *w) {
     CODE(w, 0x48, 0x89, 0xec, 0x5d, 0x41, 0x59, 0x41, 0x58, 0x59, 0x5a, 0x5e, 0x5f, 0xc3);
 }
 
-/* exp(x) in `to` is mended where |x| is larger, or none; `room` is of no use any more. */
-static void put_question(fuser *f, int x, int to, int room) {
+/* exp(x) of vector v in `to` is mended where |x| is larger, or none; `room` is of no use any more. */
+static void put_question(fuser *f, int v, int x, int to, int room) {
     clsi_writer *w = &f->w;
-    put_number(f, CLEAR, room, x, clsi_code_no_bits(), NOBODY);
-    if (w->width == WHOLE) {
-        put_number(f, MASK, 1, room, exp_numbers[MOST_EXP], 0x06); /* to k1 */
-        CODE(w, 0xc5, 0xf8, 0x98, 0xc9);                           /* kortestw k1, k1 */
+    put_number_for(f, v, CLEAR, room, x, clsi_code_no_bits(), NOBODY);
+    if (w->width == WHOLE) { /* to k1 */
+        clsi_code_pooled(w, MASK, 1, for_vector(f, v, room), exp_numbers[MOST_EXP], 1);
+        CODE(w, 0x06, 0xc5, 0xf8, 0x98, 0xc9); /* kortestw k1, k1 */
     } else {
-        put_number(f, MASK, room, room, exp_numbers[MOST_EXP], 0x06);
-        clsi_code_registers(w, SIGNS, 0, 0, room);
+        put_number_for(f, v, MASK, room, room, exp_numbers[MOST_EXP], 0x06);
+        clsi_code_registers(w, SIGNS, 0, 0, for_vector(f, v, room));
         CODE(w, 0x85, 0xc0); /* test eax, eax */
     }
     CODE(w, 0x74, 0); /* jz behind */
     size_t jump = w->length;
     CODE(w, 0x48, 0x81, 0xec, 0x80, 0, 0, 0); /* sub rsp, 128 */
-    put_stack(w, STORE, x, 0);
-    put_stack(w, STORE, to, 64);
+    put_stack(w, STORE, for_vector(f, v, x), 0);
+    put_stack(w, STORE, for_vector(f, v, to), 64);
     CODE(w, 0xe8); /* call */
     clsi_code_put_number(w, (long long)f->mender - (long long)(w->length + 4));
-    put_stack(w, LOAD, to, 64);
+    put_stack(w, LOAD, for_vector(f, v, to), 64);
     CODE(w, 0x48, 0x81, 0xc4, 0x80, 0, 0, 0);
     if (!w->failed) w->bytes[jump - 1] = (unsigned char)(w->length - jump);
 }
 
 /* to <- c0 + c1 r */
 static void put_line(fuser *f, int to, int r, const double *c) {
-    put_number(f, MULTIPLY, to, r, c[1], NOBODY);
-    put_number(f, ADD, to, to, c[0], NOBODY);
+    put_number(f, MULTIPLY, to, r, c[1]);
+    put_number(f, ADD, to, to, c[0]);
 }
 
 /* to <- to + (c0 + c1 r) r2 */
 static void put_more(fuser *f, int to, int r, int r2, const double *c, int room) {
     put_line(f, room, r, c);
-    clsi_code_registers(&f->w, MULTIPLY, room, room, r2);
-    clsi_code_registers(&f->w, ADD, to, to, room);
+    put_registers(f, MULTIPLY, room, room, r2, NOBODY);
+    put_registers(f, ADD, to, to, room, NOBODY);
 }
 
 static int put_exp(fuser *f, int x, size_t i) {
@@ -389,34 +415,37 @@ static int put_exp(fuser *f, int x, size_t i) {
     const double *c = clsi_exp_rests(), *n = exp_numbers;
     int shifted = take(f, i), r = take(f, i), r2 = take(f, i), r4 = take(f, i), sum = take(f, i),
         part = take(f, i), room = take(f, i);
-    put_number(f, MULTIPLY, shifted, x, n[SCALE], NOBODY);
-    put_number(f, ADD, shifted, shifted, n[SHIFT], NOBODY);
-    put_number(f, SUBTRACT, r4, shifted, n[SHIFT], NOBODY); /* k */
-    put_number(f, MULTIPLY, r2, r4, n[HIGH], NOBODY);
-    clsi_code_registers(w, SUBTRACT, r, x, r2);
-    put_number(f, MULTIPLY, r2, r4, n[LOW], NOBODY);
-    clsi_code_registers(w, SUBTRACT, r, r, r2);
-    clsi_code_registers(w, MULTIPLY, r2, r, r);
-    clsi_code_registers(w, MULTIPLY, r4, r2, r2);
+    put_number(f, MULTIPLY, shifted, x, n[SCALE]);
+    put_number(f, ADD, shifted, shifted, n[SHIFT]);
+    put_number(f, SUBTRACT, r4, shifted, n[SHIFT]); /* k */
+    put_number(f, MULTIPLY, r2, r4, n[HIGH]);
+    put_registers(f, SUBTRACT, r, x, r2, NOBODY);
+    put_number(f, MULTIPLY, r2, r4, n[LOW]);
+    put_registers(f, SUBTRACT, r, r, r2, NOBODY);
+    put_registers(f, MULTIPLY, r2, r, r, NOBODY);
+    put_registers(f, MULTIPLY, r4, r2, r2, NOBODY);
     put_line(f, part, r, c + 8); /* high */
-    put_number(f, MULTIPLY, room, r2, c[10], NOBODY);
-    clsi_code_registers(w, ADD, part, part, room);
-    clsi_code_registers(w, MULTIPLY, part, part, r4);
+    put_number(f, MULTIPLY, room, r2, c[10]);
+    put_registers(f, ADD, part, part, room, NOBODY);
+    put_registers(f, MULTIPLY, part, part, r4, NOBODY);
     put_line(f, sum, r, c + 4); /* middle */
     put_more(f, sum, r, r2, c + 6, room);
-    clsi_code_registers(w, ADD, part, sum, part);
-    clsi_code_registers(w, MULTIPLY, part, part, r4);
+    put_registers(f, ADD, part, sum, part, NOBODY);
+    put_registers(f, MULTIPLY, part, part, r4, NOBODY);
     put_line(f, sum, r, c); /* low */
     put_more(f, sum, r, r2, c + 2, room);
-    clsi_code_registers(w, ADD, sum, sum, part);
-    clsi_code_registers(w, MULTIPLY, sum, sum, r2);
-    clsi_code_registers(w, ADD, sum, r, sum);
-    put_number(f, ADD, sum, sum, n[ONE_], NOBODY);
-    clsi_code_registers(w, BITS, 6, shifted, shifted); /* to the left, by */
-    CODE(w, 52);
-    put_number(f, ADD_BITS, shifted, shifted, n[ONE_], NOBODY);
-    clsi_code_registers(w, MULTIPLY, sum, sum, shifted);
-    put_question(f, x, sum, room);
+    put_registers(f, ADD, sum, sum, part, NOBODY);
+    put_registers(f, MULTIPLY, sum, sum, r2, NOBODY);
+    put_registers(f, ADD, sum, r, sum, NOBODY);
+    put_number(f, ADD, sum, sum, n[ONE_]);
+    for (int v = 0; v < f->vectors; v++) { /* to the left by 52 bits */
+        int m = for_vector(f, v, shifted);
+        clsi_code_registers(w, BITS, 6, m, m);
+        put_last(f, 52);
+    }
+    put_number(f, ADD_BITS, shifted, shifted, n[ONE_]);
+    put_registers(f, MULTIPLY, sum, sum, shifted, NOBODY);
+    for (int v = 0; v < f->vectors; v++) put_question(f, v, x, sum, room);
     return sum;
 }
 
@@ -444,9 +473,9 @@ static int put_binary(fuser *f, size_t i) {
     if (b.reg == NOBODY && b.at.all && w->width != WHOLE) b.reg = to_register(f, b, i);
     int to = take(f, i);
     if (b.reg != NOBODY)
-        clsi_code_registers(w, opcodes[code], to, one, b.reg);
+        put_registers(f, opcodes[code], to, one, b.reg, NOBODY);
     else
-        put_at(f, 1, opcodes[code], to, one, b.at, b.at.all ? CLSI_CODE_ALL : 0);
+        put_at(f, 1, opcodes[code], to, one, b.at, b.at.all ? CLSI_CODE_ALL : 0, NOBODY);
     return to;
 }
 
@@ -457,37 +486,29 @@ static int put_unary(fuser *f, size_t i) {
     if (is_exp(in)) return put_exp(f, a, i);
     int to = take(f, i);
     if (in->code == CLSI_DIV)
-        put_number(f, MULTIPLY, to, a, inverse_of(f, i), NOBODY);
+        put_number(f, MULTIPLY, to, a, inverse_of(f, i));
     else if (in->code == CLSI_NEG)
-        put_number(f, FLIP, to, a, CLSI_NO_SIGN, NOBODY);
+        put_number(f, FLIP, to, a, CLSI_NO_SIGN);
     else if (in->code == CLSI_SQUARE)
-        clsi_code_registers(w, MULTIPLY, to, a, a);
+        put_registers(f, MULTIPLY, to, a, a, NOBODY);
     else if (in->code == CLSI_POWI)
-        clsi_code_power(w, to, a, (unsigned)in->power);
+        for (int v = 0; v < f->vectors; v++)
+            clsi_code_power(w, for_vector(f, v, to), for_vector(f, v, a), (unsigned)in->power);
     else
-        clsi_code_registers(w, ROOT, to, 0, a);
+        put_registers(f, ROOT, to, NOBODY, a, NOBODY);
     return to;
 }
 
 /* Register m to where it is asked for at the times [begin, end). */
 static void put_store(fuser *f, int m, place p, int64_t begin, int64_t end) {
-    clsi_writer *w = &f->w;
     int few = end - begin < FEW;
     size_t k = f->piece->stores + f->n_stores++;
     if (!f->edge) {
-        if (!few) put_at(f, 1, STORE, m, 0, p, 0);
+        if (!few) put_save(f, m, p);
         return;
     }
-    f->made->stores[k] = (clsi_fused_store){begin, end};
-    size_t at = (f->n_stores - 1) * (w->width == WHOLE ? 1 : HALF) * sizeof(uint64_t);
-    if (w->width == WHOLE) {
-        CODE(w, 0xc4, 0xc1, 0x78, 0x90, 0x89); /* kmovw k1, [r9 + at] */
-        clsi_code_put_number(w, (long long)at);
-        put_at(f, 1, STORE, m, 0, p, CLSI_CODE_SOME);
-    } else {
-        put_at(f, 1, LOAD, w->n_machine, 0, (place){MASKS, (int64_t)(at / sizeof(double)), 0}, 0);
-        put_at(f, 2, STORE_SOME, m, w->n_machine, p, 0);
-    }
+    f->made->stores[k] = (clsi_fused_store){begin, end, p.at, p.base == OUT};
+    put_save(f, m, (place){ROOM, (int64_t)(f->n_stores - 1) * WHOLE, 0});
 }
 
 static void put_stores(fuser *f, size_t i, int m) {
@@ -496,7 +517,7 @@ static void put_stores(fuser *f, size_t i, int m) {
     if (is_kept(f, i))
         put_store(f, m, own_place(f, i), tile->shift, tile->shift + op->n);
     else if (f->stored[i])
-        put_at(f, 1, STORE, m, 0, own_place(f, i), 0);
+        put_save(f, m, own_place(f, i));
     const clsi_delivery *d = f->plan->deliveries + tile->deliveries;
     for (uint32_t k = 0; k < tile->n_deliveries; k++, d++) {
         if (!d->fused) continue;
@@ -529,27 +550,35 @@ static void put_tiles(fuser *f) {
     for (size_t i = f->piece->first; i < f->piece->first + f->piece->n; i++) put_tile(f, i);
 }
 
-static void put_piece(fuser *f) {
+static void put_core(fuser *f) {
     clsi_writer *w = &f->w;
-    f->unfit = 0;
     f->edge = 0;
     f->n_constants = 0;
     f->most = 0;
+    f->vectors = 1;
     f->top = w->n_machine;
     f->piece->core_at = w->length;
     put_tiles(f); /* to see what it needs */
     w->length = f->piece->core_at;
+    f->vectors = f->piece->vectors = 2 * f->most <= w->n_machine ? 2 : 1;
     put_constants(f);
     size_t again = w->length;
     put_tiles(f);
-    unsigned char size = (unsigned char)(w->width * (int)sizeof(double));
-    CODE(w, 0x48, 0x83, 0xc7, size, 0x48, 0x83, 0xc6, size); /* add rdi, size; add rsi, size */
-    CODE(w, 0x48, 0x83, 0xc2, size);                         /* add rdx, size */
-    CODE(w, 0x49, 0xff, 0xc8, 0x0f, 0x85);                   /* dec r8; jnz */
+    unsigned char size = (unsigned char)(f->vectors * w->width * (int)sizeof(double));
+    CODE(w, 0x48, 0x81, 0xc7, size, 0, 0, 0, 0x48, 0x81, 0xc6, size, 0, 0, 0); /* add rdi, rsi */
+    CODE(w, 0x48, 0x81, 0xc2, size, 0, 0, 0);                                  /* add rdx, size */
+    CODE(w, 0x49, 0xff, 0xc8, 0x0f, 0x85);                                     /* dec r8; jnz */
     clsi_code_put_number(w, (long long)again - (long long)(w->length + 4));
     CODE(w, 0xc5, 0xf8, 0x77, 0xc3); /* vzeroupper; ret */
+}
+
+static void put_piece(fuser *f) {
+    clsi_writer *w = &f->w;
+    f->unfit = 0;
+    put_core(f);
     f->edge = 1;
     f->top = w->n_machine;
+    f->vectors = 1;
     f->piece->edge_at = w->length;
     put_tiles(f);
     CODE(w, 0xc5, 0xf8, 0x77, 0xc3);

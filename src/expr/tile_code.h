@@ -5,14 +5,16 @@
 
 #include "expr/program.h"
 
-/* n vectors from the time t on: work, scratch and out are where they are at t; base is the work itself. masks: of
- * each store the cells that it is for (the edge only, one vector). */
+/* n vectors from the time t on: work, scratch and out are where they are at t; base is the work itself. Of the
+ * edge, one vector, stores go side by side to `room`, CLSI_PLAN_LANES numbers each. */
 typedef void clsi_fused_run(double *work, double *scratch, double *out, const double *base, long n,
-                            const uint64_t *masks);
+                            double *room);
 
-/* Numbers that are stored at the times [begin, end) and at no other. */
+/* Numbers that are stored at the times [begin, end) and at no other: that of the time t at t + `at` of the
+ * outputs, or of the work. */
 typedef struct clsi_fused_store {
-    int64_t begin, end;
+    int64_t begin, end, at;
+    int out;
 } clsi_fused_store;
 
 /* The tiles first .. first + n of a group. */
@@ -21,6 +23,7 @@ typedef struct clsi_fused_piece {
     size_t core_at, edge_at;
     uint32_t first, n, stores, n_stores;
     int64_t begin, end; /* times of the core */
+    int vectors;        /* that the core works on at once: n is that of such */
     int loose;          /* deliveries are left to be made */
 } clsi_fused_piece;
 

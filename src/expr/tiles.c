@@ -134,8 +134,7 @@ static void find_phases(clsi_tiler *t) {
 int clsi_tiles_native(const clsi_plan *plan, size_t op) {
     const clsi_instruction *in = &plan->code[plan->ops[op].first];
     return in->code <= CLSI_SQUARE || (in->code == CLSI_POWI && in->power > 1) ||
-           (in->code == CLSI_CALL &&
-            (in->function == CLS_FN_SQRT || in->function == CLS_FN_EXP));
+           (in->code == CLSI_CALL && (in->function == CLS_FN_SQRT || in->function == CLS_FN_EXP));
 }
 
 static void see_piece(clsi_tiler *t, const reading *r, uint32_t by) {

@@ -170,23 +170,14 @@ INLINE void run_tile(const clsi_plan *plan, const clsi_tile *tile, int fused, in
 /* One vector of a piece at the time t, where not all of its cells are stored. */
 static void run_edge(const clsi_fused *f, const clsi_fused_piece *p, int64_t t, int64_t now,
                      double *work, double *scratch, double *out) {
-    uint64_t masks[CLSI_FUSED_STORES * 4];
-    const clsi_fused_store *store = f->stores + p->stores;
-    for (uint32_t k = 0; k < p->n_stores; k++) {
-        int64_t low = store[k].begin - t, high = store[k].end - t;
-        uint64_t from = low <= 0  ? 0
-                        : low < 8 ? (uint64_t)low
-                                  : 8,
-                 to = high <= 0  ? 0
-                      : high < 8 ? (uint64_t)high
-                                 : 8;
-        uint64_t cells = (((uint64_t)1 << to) - 1) & ~(((uint64_t)1 << from) - 1);
-        if (f->width == CLSI_PLAN_LANES)
-            masks[k] = cells;
-        else
-            for (int i = 0; i < 4; i++) masks[4 * k + (uint64_t)i] = -(cells >> i & 1);
+    double room[CLSI_FUSED_STORES * CLSI_PLAN_LANES];
+    const clsi_fused_store *s = f->stores + p->stores, *last = s + p->n_stores;
+    p->edge(work + t, scratch + (t - now), out ? out + t : out, work, 1, room);
+    for (const double *from = room; s < last; s++, from += CLSI_PLAN_LANES) {
+        int64_t i = s->begin > t ? s->begin : t,
+                end = s->end < t + f->width ? s->end : t + f->width;
+        for (double *to = s->out ? out : work; i < end; i++) to[i + s->at] = from[i - t];
     }
-    p->edge(work + t, scratch + (t - now), out ? out + t : out, work, 1, masks);
 }
 
 /* The vectors of a piece that begin in the tile from `now` on, and what is left to be delivered of them. */
@@ -195,9 +186,11 @@ static void run_piece(const clsi_plan *plan, const clsi_phase *phase, const clsi
     const clsi_fused *f = plan->fused;
     int64_t end = now + CLSI_TILE < phase->end ? now + CLSI_TILE : phase->end, t = now;
     for (; t < end && t < p->begin; t += f->width) run_edge(f, p, t, now, work, scratch, out);
-    int64_t stop = end < p->end ? end : p->end, n = stop > t ? (stop - t) / f->width : 0;
+    int64_t stop = end < p->end ? end : p->end,
+            n = stop > t ? (stop - t) / (p->vectors * f->width) : 0;
     if (n) p->core(work + t, scratch + (t - now), out ? out + t : out, work, (long)n, NULL);
-    for (t += n * f->width; t < end; t += f->width) run_edge(f, p, t, now, work, scratch, out);
+    for (t += n * p->vectors * f->width; t < end; t += f->width)
+        run_edge(f, p, t, now, work, scratch, out);
     if (!p->loose) return;
     const clsi_tile *tile = plan->tiles + p->first, *last = tile + p->n;
     for (; tile < last; tile++) run_tile(plan, tile, 1, now, work, scratch, out);
