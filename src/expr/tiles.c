@@ -171,6 +171,39 @@ static void find_pieces(clsi_tiler *t) {
     }
 }
 
+static int in_one_piece(const clsi_tiler *t, uint32_t a, uint32_t b) {
+    return in_one_group(t, a, b) && t->piece[a] == t->piece[b];
+}
+
+static void see_reader(clsi_tiler *t, const reading *r, uint32_t by) {
+    if (in_one_piece(t, r->op, by)) t->last[by] = r->op;
+}
+
+static void see_unranked(clsi_tiler *t, const reading *r, uint32_t by) {
+    if (in_one_piece(t, r->op, by) && !t->rank[by]) t->seen = by;
+}
+
+/* Each right behind what it reads, so that few results are wanted at a time: from those that nobody reads in their
+ * piece, depth first. `last` and `limit` are room here. */
+static void rank_pieces(clsi_tiler *t) {
+    uint32_t n = (uint32_t)t->plan->n_ops, ranked = 0, *stack = t->limit;
+    for (uint32_t k = 0; k < n; k++)
+        if (clsi_is_tiled(t, k)) visit_operands(t, k, see_reader);
+    for (uint32_t k = 0; k < n; k++) {
+        if (!clsi_is_tiled(t, k) || t->last[k] != UINT32_MAX) continue;
+        size_t depth = 0;
+        for (stack[depth++] = k; depth;) {
+            t->seen = UINT32_MAX;
+            visit_operands(t, stack[depth - 1], see_unranked);
+            if (t->seen != UINT32_MAX)
+                stack[depth++] = t->seen;
+            else
+                t->rank[stack[--depth]] = ++ranked;
+        }
+    }
+    for (uint32_t k = 0; k < n; k++) t->last[k] = UINT32_MAX;
+}
+
 /* ---- groups ---- */
 
 static clsi_tile *tile_of(clsi_tiler *t, uint32_t op) {
@@ -264,6 +297,7 @@ static int by_phase(const void *left, const void *right) {
     const clsi_tile *a = left, *b = right;
     if (a->result != b->result) return a->result < b->result ? -1 : 1;
     if (a->piece != b->piece) return a->piece < b->piece ? -1 : 1;
+    if (a->a != b->a) return a->a < b->a ? -1 : 1; /* ranks */
     return a->op < b->op ? -1 : a->op > b->op;
 }
 
@@ -271,7 +305,10 @@ static int by_phase(const void *left, const void *right) {
 static void order_stage(clsi_tiler *t, size_t begin, size_t end) {
     clsi_tile *tiles = t->plan->tiles;
     for (size_t k = begin; k < end; k++)
-        tiles[k] = (clsi_tile){.op = (uint32_t)k, .result = t->phase[k], .piece = t->piece[k]};
+        tiles[k] = (clsi_tile){.op = (uint32_t)k,
+                               .result = t->phase[k],
+                               .piece = t->piece[k],
+                               .a = t->rank[k]};
     if (begin < end) qsort(tiles + begin, end - begin, sizeof *tiles, by_phase);
     for (size_t k = begin; k < end; k++) {
         tiles[k].result = tiles[k].a = tiles[k].b = CLSI_IN_REGISTERS;
@@ -304,7 +341,7 @@ int clsi_plan_tile(clsi_plan *plan, size_t n_first, size_t n_outputs) {
     if (!clsi_tiles_cut(plan)) return 0;
     size_t n = plan->n_ops;
     clsi_tiler t = {.plan = plan, .n_first = n_first, .n_outputs = n_outputs};
-    t.phase = clsi_calloc(6 * n, sizeof *t.phase);
+    t.phase = clsi_calloc(7 * n, sizeof *t.phase);
     t.kept = clsi_calloc(2 * n, 1);
     t.single = clsi_calloc(n, CLSI_SINGLE * sizeof *t.single);
     plan->tiles = clsi_calloc(n, sizeof *plan->tiles);
@@ -316,10 +353,14 @@ int clsi_plan_tile(clsi_plan *plan, size_t n_first, size_t n_outputs) {
         t.spare = t.phase + 3 * n;
         t.piece = t.phase + 4 * n;
         t.limit = t.phase + 5 * n;
+        t.rank = t.phase + 6 * n;
         t.fused = clsi_fused_width() != 0;
         for (size_t k = 0; k < n; k++) t.last[k] = UINT32_MAX;
         find_phases(&t);
-        if (t.fused) find_pieces(&t);
+        if (t.fused) {
+            find_pieces(&t);
+            rank_pieces(&t);
+        }
         good = add_phases(&t);
         if (good && t.fused) clsi_plan_fuse(plan, clsi_fused_width());
     }
