@@ -33,22 +33,27 @@ typedef struct elementary_loops {
 } elementary_loops;
 
 /* Vectors are as wide as the machine's: of wider ones GCC 12 makes detours over the stack. */
-#define LOOP(name) name##_plain
+/* Something that is not zero where one of them is negative. */
+#define NEGATIVE(off) ((off)[0] < 0 || (off)[1] < 0)
+#define LOOP(name)    name##_plain
 #define TARGET
 #define WIDTH 2
 #define ALL(x)                                                                                     \
     { x, x }
 #include "expr/elementary_loops.h"
 #if defined(__x86_64__) && defined(__GNUC__)
-#define LOOP(name) name##_avx2
-#define TARGET     __attribute__((target("avx2")))
-#define WIDTH      4
+#include <immintrin.h>
+#define NEGATIVE(off) _mm256_movemask_pd((__m256d)(off))
+#define LOOP(name)    name##_avx2
+#define TARGET        __attribute__((target("avx2")))
+#define WIDTH         4
 #define ALL(x)                                                                                     \
     { x, x, x, x }
 #include "expr/elementary_loops.h"
-#define LOOP(name) name##_avx512
-#define TARGET     __attribute__((target("avx512f")))
-#define WIDTH      8
+#define NEGATIVE(off) _mm512_cmplt_epi64_mask((__m512i)(off), _mm512_setzero_si512())
+#define LOOP(name)    name##_avx512
+#define TARGET        __attribute__((target("avx512f")))
+#define WIDTH         8
 #define ALL(x)                                                                                     \
     { x, x, x, x, x, x, x, x }
 #include "expr/elementary_loops.h"

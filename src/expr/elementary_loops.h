@@ -62,9 +62,7 @@ HELP vector pick(bits mask, vector yes, vector no) {
 
 /* Something is negative where a sample is unusual. */
 HELP int any(bits off) {
-    long long all = 0;
-    for (int i = 0; i < WIDTH; i++) all |= off[i];
-    return __builtin_expect(all < 0, 0);
+    return __builtin_expect(NEGATIVE(off) != 0, 0);
 }
 
 /* Bits of numbers are added and subtracted as unsigned ones, which wrap. */
@@ -344,3 +342,4 @@ static const elementary_loops LOOP(loops) = {each_exp,      each_log,          e
 #undef TARGET
 #undef WIDTH
 #undef ALL
+#undef NEGATIVE

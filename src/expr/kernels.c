@@ -17,6 +17,13 @@ double clsi_function_value(int function, double x) {
     return clsi_k_function_value(function, x);
 }
 
+_Static_assert((int)CLSI_EXP_RESTS == (int)(sizeof clsi_k_exp_rests / sizeof *clsi_k_exp_rests),
+               "elementary.inc: number of coefficients");
+
+const double *clsi_exp_rests(void) {
+    return clsi_k_exp_rests;
+}
+
 double clsi_powi(double x, int n) {
     return clsi_k_powi(x, n);
 }

@@ -8,6 +8,9 @@ double clsi_function_value(int function, double x);
 /* x^n by repeated multiplication, n any int. */
 double clsi_powi(double x, int n);
 double clsi_pow(double x, double y);
+/* The coefficients of exp in elementary.inc, for those who write it themselves. */
+enum { CLSI_EXP_RESTS = 11 };
+const double *clsi_exp_rests(void);
 /* f[a x i, b x j]: see CLS_OP_QUOTIENT; exponent only for CLS_FN_POWER. */
 double clsi_quotient_value(int function, int i, int j, double a, double b, double exponent);
 /* The same of exp and powers, i + j <= 3, with v = f(a). */

@@ -76,14 +76,19 @@ static cls_status add_piece(clsi_native *n, size_t *room, clsi_native_piece piec
     return CLS_OK;
 }
 
-/* Memory that can be executed, never written and executed at once. */
+cls_status clsi_code_executable(const clsi_writer *w, void **code, size_t *size) {
+    void *made = mmap(NULL, w->length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED) return CLS_MEMORY;
+    memcpy(made, w->bytes, w->length);
+    *code = made;
+    *size = w->length;
+    return mprotect(made, w->length, PROT_READ | PROT_EXEC) ? CLS_MEMORY : CLS_OK;
+}
+
 static cls_status make_executable(clsi_writer *w, clsi_native *n) {
-    void *code = mmap(NULL, w->length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (code == MAP_FAILED) return CLS_MEMORY;
-    memcpy(code, w->bytes, w->length);
-    n->code = code;
-    n->size = w->length;
-    if (mprotect(code, w->length, PROT_READ | PROT_EXEC)) return CLS_MEMORY;
+    cls_status status = clsi_code_executable(w, &n->code, &n->size);
+    if (status != CLS_OK) return status;
+    void *code = n->code;
     for (size_t i = 0; i < n->n_pieces; i++) {
         clsi_native_piece *piece = &n->pieces[i];
         unsigned char *at = (unsigned char *)code + piece->at;

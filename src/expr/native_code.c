@@ -61,47 +61,35 @@ void clsi_code_put_number(clsi_writer *w, long long number) {
     for (int i = 0; i < 4; i++) put(w, (unsigned)((unsigned long long)number >> 8 * i) & 255u);
 }
 
-enum {
-    ROOT = 0x51,
-    MULTIPLY = 0x59,
-    ADD = 0x58,
-    SUBTRACT = 0x5c,
-    DIVIDE = 0x5e,
-    LOAD = 0x10,
-    STORE = 0x11,
-    FLIP = 0xef,
-    CLEAR = 0xdb, /* bits: and */
-    MOVE = 0x28,
-    COMPARE = 0x2e, /* of two numbers, to the flags */
-    MASK = 0xc2,    /* of vectors, by a relation */
-    SIGNS = 0x50    /* of a vector, to eax */
-};
-
 /* Those that are the same for one number and for vectors. */
 static int is_whole(int opcode) {
     return opcode == FLIP || opcode == CLEAR || opcode == MOVE || opcode == COMPARE;
 }
 
-/* Prefix and opcode: to <- one op other; `other` < 0: in memory, from -2 on by a register from r8 on. A scalar
- * has the prefix F2, vectors 66; what acts on bits, and a copy, take whole registers always. */
-static void put_opcode(clsi_writer *w, int opcode, int to, int one, int other) {
+/* A scalar has the prefix F2, vectors 66; what acts on bits, and a copy, take whole registers always. */
+void clsi_code_opcode(clsi_writer *w, int map, int opcode, int to, int one, int other,
+                      unsigned how) {
     unsigned r = (unsigned)to, v = (unsigned)one,
              x = other < 0 ? (other < NOBODY ? 8 : 0) : (unsigned)other;
     unsigned kind = w->width == SCALAR && !is_whole(opcode) ? 3 : 1;
     if (w->width == WHOLE) { /* EVEX, 512 bits */
         put(w, 0x62);
-        put(w, ((~r & 8) << 4) | ((~x & 16) << 2) | ((~x & 8) << 2) | (~r & 16) | 1);
+        put(w, ((~r & 8) << 4) | ((~x & 16) << 2) | ((~x & 8) << 2) | (~r & 16) | (unsigned)map);
         put(w, 0x80 | ((~v & 15) << 3) | 4 | kind);
-        put(w, 0x40 | ((~v & 16) >> 1));
+        put(w, 0x40 | ((~v & 16) >> 1) | how);
     } else { /* VEX */
         put(w, 0xc4);
-        put(w, ((~r & 8) << 4) | 0x40 | ((~x & 8) << 2) | 1);
+        put(w, ((~r & 8) << 4) | 0x40 | ((~x & 8) << 2) | (unsigned)map);
         put(w, ((~v & 15) << 3) | (w->width == HALF ? 4u : 0u) | kind);
     }
     put(w, (unsigned)opcode);
 }
 
-static void put_registers(clsi_writer *w, int opcode, int to, int one, int other) {
+static void put_opcode(clsi_writer *w, int opcode, int to, int one, int other) {
+    clsi_code_opcode(w, 1, opcode, to, one, other, 0);
+}
+
+void clsi_code_registers(clsi_writer *w, int opcode, int to, int one, int other) {
     put_opcode(w, opcode, to, one, other);
     put(w, 0xc0u | ((unsigned)to & 7) << 3 | ((unsigned)other & 7));
 }
@@ -135,7 +123,7 @@ static size_t pooled_size(const clsi_writer *w) {
     return sizeof(double) * (size_t)(w->width == SCALAR ? 2 : w->width);
 }
 
-static size_t find_pooled(clsi_writer *w, double x) {
+size_t clsi_code_find_pooled(clsi_writer *w, double x) {
     size_t k = 0;
     while (k < w->n_pool && memcmp(&w->pool[k], &x, sizeof x) != 0) k++;
     if (k < w->n_pool) return k;
@@ -148,16 +136,14 @@ static size_t find_pooled(clsi_writer *w, double x) {
 }
 
 /* to <- one op the number; `behind` bytes of the instruction follow. */
-static void put_pooled(clsi_writer *w, int opcode, int to, int one, double x, int behind) {
-    size_t at = find_pooled(w, x) * pooled_size(w);
+void clsi_code_pooled(clsi_writer *w, int opcode, int to, int one, double x, int behind) {
+    size_t at = clsi_code_find_pooled(w, x) * pooled_size(w);
     put_opcode(w, opcode, to, one, NOBODY);
     put(w, 0x05u | ((unsigned)to & 7) << 3);
     clsi_code_put_number(w, (long long)at - (long long)(w->length + 4) - behind);
 }
 
-static const double no_sign = -0.0; /* its bits: the sign alone */
-
-static double no_bits(void) { /* all but the sign */
+double clsi_code_no_bits(void) {
     uint64_t bits = UINT64_MAX >> 1;
     double x;
     memcpy(&x, &bits, sizeof x);
@@ -230,16 +216,16 @@ int clsi_code_is_native(const clsi_instruction *in) {
 }
 
 /* As clsi_k_powi: squares of `from`, those of the exponent's bits multiplied in their order. */
-static void put_power(clsi_writer *w, int to, int from, unsigned power) {
+void clsi_code_power(clsi_writer *w, int to, int from, unsigned power) {
     int square = w->n_machine, begun = power & 1u;
-    if (begun) put_registers(w, MOVE, to, 0, from);
+    if (begun) clsi_code_registers(w, MOVE, to, 0, from);
     for (int x = from; power >>= 1; x = square) {
-        put_registers(w, MULTIPLY, square, x, x);
+        clsi_code_registers(w, MULTIPLY, square, x, x);
         if (!(power & 1u)) continue;
         if (begun)
-            put_registers(w, MULTIPLY, to, to, square);
+            clsi_code_registers(w, MULTIPLY, to, to, square);
         else
-            put_registers(w, MOVE, to, 0, square);
+            clsi_code_registers(w, MOVE, to, 0, square);
         begun = 1;
     }
 }
@@ -251,33 +237,33 @@ static const double largest_norm = 1e150;
 static void put_norm(clsi_writer *w, int to, int from, int x, double least) {
     int scratch = w->n_machine;
     unsigned root = w->width == WHOLE ? 6 : 5; /* bytes to jump over */
-    put_pooled(w, CLEAR, to, x, no_bits(), 0);
+    clsi_code_pooled(w, CLEAR, to, x, clsi_code_no_bits(), 0);
     if (w->width == SCALAR) {
-        put_pooled(w, COMPARE, to, 0, least, 0);
+        clsi_code_pooled(w, COMPARE, to, 0, least, 0);
         CODE(w, 0x76, 0); /* jbe root */
         size_t jump = w->length;
-        put_pooled(w, COMPARE, to, 0, largest_norm, 0);
+        clsi_code_pooled(w, COMPARE, to, 0, largest_norm, 0);
         CODE(w, 0x72, (unsigned char)root); /* jb behind */
         if (!w->failed) w->bytes[jump - 1] = (unsigned char)(w->length - jump);
     } else if (w->width == HALF) {
-        put_pooled(w, MASK, scratch, to, least, 1);
+        clsi_code_pooled(w, MASK, scratch, to, least, 1);
         CODE(w, 0x0a); /* not greater */
-        put_registers(w, SIGNS, 0, 0, scratch);
+        clsi_code_registers(w, SIGNS, 0, 0, scratch);
         CODE(w, 0x85, 0xc0, 0x75, 0); /* test eax, eax; jnz root */
         size_t jump = w->length;
-        put_pooled(w, MASK, scratch, to, largest_norm, 1);
+        clsi_code_pooled(w, MASK, scratch, to, largest_norm, 1);
         CODE(w, 0x05); /* not less */
-        put_registers(w, SIGNS, 0, 0, scratch);
+        clsi_code_registers(w, SIGNS, 0, 0, scratch);
         CODE(w, 0x85, 0xc0, 0x74, (unsigned char)root); /* test eax, eax; jz behind */
         if (!w->failed) w->bytes[jump - 1] = (unsigned char)(w->length - jump);
     } else {
-        put_pooled(w, MASK, 1, to, least, 1); /* to k1 */
+        clsi_code_pooled(w, MASK, 1, to, least, 1); /* to k1 */
         CODE(w, 0x0a);
-        put_pooled(w, MASK, 2, to, largest_norm, 1);
+        clsi_code_pooled(w, MASK, 2, to, largest_norm, 1);
         CODE(w, 0x05);
         CODE(w, 0xc5, 0xf8, 0x98, 0xca, 0x74, (unsigned char)root); /* kortestw k1, k2; jz behind */
     }
-    put_registers(w, ROOT, to, w->width == SCALAR ? from : 0, from);
+    clsi_code_registers(w, ROOT, to, w->width == SCALAR ? from : 0, from);
 }
 
 static void put_unary(clsi_writer *w, size_t k) {
@@ -285,32 +271,36 @@ static void put_unary(clsi_writer *w, size_t k) {
     int norm = clsi_is_norm(in), a = fetch(w, read_of(w, k, 0), NOBODY);
     int x = norm ? fetch(w, read_of(w, k, 1), a) : NOBODY, to = take(w, a, x);
     if (in->code == CLSI_NEG)
-        put_pooled(w, FLIP, to, a, no_sign, 0);
+        clsi_code_pooled(w, FLIP, to, a, CLSI_NO_SIGN, 0);
     else if (in->code == CLSI_SQUARE)
-        put_registers(w, MULTIPLY, to, a, a);
+        clsi_code_registers(w, MULTIPLY, to, a, a);
     else if (in->code == CLSI_POWI)
-        put_power(w, to, a, (unsigned)in->power);
+        clsi_code_power(w, to, a, (unsigned)in->power);
     else if (norm)
         put_norm(w, to, a, x, in->exponent);
     else
-        put_registers(w, ROOT, to, w->width == SCALAR ? a : 0, a);
+        clsi_code_registers(w, ROOT, to, w->width == SCALAR ? a : 0, a);
     hold(w, to, w->first + (uint32_t)k, 1);
     clsi_code_pass(w, k);
+}
+
+double clsi_code_inverse(double x) {
+    int exponent;
+    double part = frexp(x, &exponent);
+    if (fabs(part) != 0.5 || exponent > 1000 || exponent < -1000) return 0;
+    return copysign(ldexp(1, 1 - exponent), part);
 }
 
 /* What to multiply by where instruction k divides by a power of two; else 0. */
 static double inverse_of(const clsi_writer *w, size_t k) {
     const clsi_instruction *in = &w->p->code[k];
     if (in->code != CLSI_DIV || in->b >= w->p->n_constants) return 0;
-    int exponent;
-    double part = frexp(w->p->constants[in->b], &exponent);
-    if (fabs(part) != 0.5 || exponent > 1000 || exponent < -1000) return 0;
-    return copysign(ldexp(1, 1 - exponent), part);
+    return clsi_code_inverse(w->p->constants[in->b]);
 }
 
 static void put_scaled(clsi_writer *w, size_t k, double by) {
     int a = fetch(w, read_of(w, k, 0), NOBODY), to = take(w, a, NOBODY);
-    put_pooled(w, MULTIPLY, to, a, by, 0);
+    clsi_code_pooled(w, MULTIPLY, to, a, by, 0);
     hold(w, to, w->first + (uint32_t)k, 1);
     clsi_code_pass(w, k);
 }
@@ -334,7 +324,7 @@ static void put_binary(clsi_writer *w, size_t k) {
     if (b == NOBODY)
         put_place(w, opcodes[in->code], to, a, rb);
     else
-        put_registers(w, opcodes[in->code], to, a, b);
+        clsi_code_registers(w, opcodes[in->code], to, a, b);
     hold(w, to, w->first + (uint32_t)k, 1);
     clsi_code_pass(w, k);
 }
@@ -352,14 +342,18 @@ void clsi_code_native(clsi_writer *w, size_t k) {
 /* Every number has its place before the code that reads it. */
 void clsi_code_put_pool(clsi_writer *w) {
     const cls_program *p = w->p;
-    (void)find_pooled(w, no_sign);
-    (void)find_pooled(w, no_bits());
-    (void)find_pooled(w, largest_norm);
+    (void)clsi_code_find_pooled(w, CLSI_NO_SIGN);
+    (void)clsi_code_find_pooled(w, clsi_code_no_bits());
+    (void)clsi_code_find_pooled(w, largest_norm);
     for (size_t k = 0; k < p->n_instructions; k++) {
         double by = inverse_of(w, k);
-        if (by != 0) (void)find_pooled(w, by);
-        if (clsi_is_norm(&p->code[k])) (void)find_pooled(w, p->code[k].exponent);
+        if (by != 0) (void)clsi_code_find_pooled(w, by);
+        if (clsi_is_norm(&p->code[k])) (void)clsi_code_find_pooled(w, p->code[k].exponent);
     }
+    clsi_code_put_pooled(w);
+}
+
+void clsi_code_put_pooled(clsi_writer *w) {
     for (size_t k = 0; k < w->n_pool; k++)
         for (size_t i = 0; i < pooled_size(w); i += sizeof(double)) {
             unsigned char bytes[sizeof(double)];
@@ -474,7 +468,7 @@ void clsi_code_call(clsi_writer *w, size_t k) {
     for (int i = 0; i < c.n_operands; i++) {
         uint32_t r = read_of(w, k, i);
         if (w->where[r] != NOBODY)
-            put_registers(w, MOVE, i, 0, w->where[r]);
+            clsi_code_registers(w, MOVE, i, 0, w->where[r]);
         else
             put_place(w, LOAD, i, 0, r);
     }
@@ -496,7 +490,7 @@ void clsi_code_call(clsi_writer *w, size_t k) {
     put(w, 0x48), put(w, 0xb8), put_address(w, c.function);
     put(w, 0xff), put(w, 0xd0); /* call rax */
     int to = take(w, NOBODY, NOBODY);
-    put_registers(w, MOVE, to, 0, 0);
+    clsi_code_registers(w, MOVE, to, 0, 0);
     hold(w, to, w->first + (uint32_t)k, 1);
 }
 

@@ -28,6 +28,44 @@ typedef struct clsi_writer {
     int failed;
 } clsi_writer;
 
+/* ---- bytes: of the writer these look at nothing but the width, the bytes and the pool ---- */
+
+enum {
+    ROOT = 0x51,
+    MULTIPLY = 0x59,
+    ADD = 0x58,
+    SUBTRACT = 0x5c,
+    DIVIDE = 0x5e,
+    LOAD = 0x10,
+    STORE = 0x11,
+    FLIP = 0xef,
+    CLEAR = 0xdb, /* bits: and */
+    MOVE = 0x28,
+    COMPARE = 0x2e, /* of two numbers, to the flags */
+    MASK = 0xc2,    /* of vectors, by a relation */
+    SIGNS = 0x50    /* of a vector, to eax */
+};
+/* Prefix and opcode of a map (1, 2, 3): to <- one op other; `other` < 0: in memory, from -2 on by a register from r8
+ * on. how: of 512 bits, that memory is one number for all. */
+enum { CLSI_CODE_ALL = 0x10 };
+void clsi_code_opcode(clsi_writer *w, int map, int opcode, int to, int one, int other,
+                      unsigned how);
+void clsi_code_registers(clsi_writer *w, int opcode, int to, int one, int other);
+/* to <- one op the number, which the pool before the code has; `behind` bytes of the instruction follow. */
+void clsi_code_pooled(clsi_writer *w, int opcode, int to, int one, double x, int behind);
+size_t clsi_code_find_pooled(clsi_writer *w, double x);
+void clsi_code_put_pooled(clsi_writer *w);
+/* to <- from^power; n_machine is a scratch. */
+void clsi_code_power(clsi_writer *w, int to, int from, unsigned power);
+/* What to multiply by instead of dividing by x, a power of two; else 0. */
+double clsi_code_inverse(double x);
+#define CLSI_NO_SIGN (-0.0)     /* its bits: the sign alone */
+double clsi_code_no_bits(void); /* all but the sign */
+/* Memory that can be executed, never written and executed at once; what there is of it is to be unmapped. */
+cls_status clsi_code_executable(const clsi_writer *w, void **code, size_t *size);
+
+/* ---- programs ---- */
+
 /* Nothing is over yet. */
 void clsi_code_begin(clsi_writer *w);
 /* What code reads beside registers, before all of it. */

@@ -116,9 +116,20 @@ static clsi_pair pair_of(clsi_planner *s, uint32_t k) {
     return (clsi_pair){old < young ? young << 32 | old : old << 32 | young, in.a, in.b, k};
 }
 
-/* By blocks, then by first or by second operands, then as in the program: no two are equal. */
-static inline int is_before(const clsi_pair *p, const clsi_pair *q, int second) {
+/* The constant that an instruction reads, or 0. */
+static inline uint32_t constant_of(const clsi_pair *p) {
+    return p->a & CLSI_IN_CONSTANTS ? p->a : p->b & CLSI_IN_CONSTANTS ? p->b : 0;
+}
+
+enum { BY_FIRST, BY_SECOND, BY_CONSTANT };
+
+/* By blocks, then by first or by second operands, then as in the program: no two are equal. BY_CONSTANT: the same
+ * constant (3 x and 4 x of all cells), then by first operands. */
+static inline int is_before(const clsi_pair *p, const clsi_pair *q, int order) {
+    int second = order == BY_SECOND;
     if (p->blocks != q->blocks) return p->blocks < q->blocks;
+    if (order == BY_CONSTANT && constant_of(p) != constant_of(q))
+        return constant_of(p) < constant_of(q);
     uint64_t pa = value_of(p->a), pb = value_of(p->b), qa = value_of(q->a), qb = value_of(q->b);
     uint64_t x = second ? pb << 32 | pa : pa << 32 | pb, y = second ? qb << 32 | qa : qa << 32 | qb;
     return x != y ? x < y : p->k < q->k;
@@ -192,13 +203,13 @@ static size_t of_one_block(size_t n, const clsi_pair *pairs) {
 }
 
 static void sort_pairs(size_t n, clsi_pair *pairs, clsi_pair *spare) {
-    if (ascending(n, pairs, 0) == n || !gather(n, pairs, spare)) {
-        merge_sort(n, pairs, spare, 0);
+    if (ascending(n, pairs, BY_FIRST) == n || !gather(n, pairs, spare)) {
+        merge_sort(n, pairs, spare, BY_FIRST);
         return;
     }
     for (size_t i = 0, count; i < n; i += count) {
         count = of_one_block(n - i, pairs + i);
-        merge_sort(count, pairs + i, spare, 0);
+        merge_sort(count, pairs + i, spare, BY_FIRST);
     }
 }
 
@@ -236,8 +247,8 @@ static size_t count_runs(const clsi_planner *s, size_t n, const clsi_pair *pairs
     return runs;
 }
 
-/* Instructions whose operands come from the same two operations together; among them by first or
- * by second operands, whichever has fewer runs. */
+/* Instructions whose operands come from the same two operations together; among them in the order that has the
+ * fewest runs. */
 static void choose_order(const clsi_planner *s, size_t n, clsi_pair *pairs, clsi_pair *spare) {
     clsi_pair *trial = spare + n;
     sort_pairs(n, pairs, spare);
@@ -245,9 +256,12 @@ static void choose_order(const clsi_planner *s, size_t n, clsi_pair *pairs, clsi
         count = of_one_block(n - i, pairs + i);
         size_t runs = count_runs(s, count, pairs + i);
         if (runs == 1) continue;
-        memcpy(trial, pairs + i, count * sizeof *pairs);
-        merge_sort(count, trial, spare, 1);
-        if (count_runs(s, count, trial) < runs) memcpy(pairs + i, trial, count * sizeof *pairs);
+        for (int order = BY_SECOND; order <= BY_CONSTANT; order++) {
+            memcpy(trial, pairs + i, count * sizeof *pairs);
+            merge_sort(count, trial, spare, order);
+            size_t fewer = count_runs(s, count, trial);
+            if (fewer < runs) memcpy(pairs + i, trial, count * sizeof *pairs), runs = fewer;
+        }
     }
 }
 

@@ -94,6 +94,7 @@ typedef struct clsi_tile {
     int64_t shift;
     uint32_t op, result, a, b;
     uint32_t before; /* results of former tiles that stand before `result` */
+    uint32_t piece;  /* of a group: even: arithmetic, odd: functions */
     uint32_t deliveries, n_deliveries;
 } clsi_tile;
 
@@ -102,6 +103,7 @@ typedef struct clsi_tile {
 typedef struct clsi_delivery {
     uint32_t op, element, n, output;
     int64_t stride;
+    int fused; /* machine code makes it */
 } clsi_delivery;
 
 /* n outputs that are read from neighbouring registers. */
@@ -114,7 +116,10 @@ typedef struct clsi_phase {
     uint32_t first, n; /* of tiles */
     uint32_t tiled;
     int64_t begin, end;
+    uint32_t pieces, n_pieces; /* of machine code */
 } clsi_phase;
+
+typedef struct clsi_fused clsi_fused; /* tile_code.h */
 
 typedef struct clsi_plan {
     size_t n_constants, n_registers, n_ops, n_code;
@@ -130,6 +135,7 @@ typedef struct clsi_plan {
     clsi_delivery *deliveries;
     clsi_left *left; /* with phases: outputs that are read from registers, the first ones first */
     size_t n_deliveries, n_left, n_left_first;
+    clsi_fused *fused; /* machine code of the groups, or NULL */
 } clsi_plan;
 
 typedef struct clsi_native clsi_native; /* native.h */

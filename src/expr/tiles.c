@@ -12,6 +12,7 @@
  * it any more. What is short, and sums in pairs, are run between the groups, on registers, as they
  * were. Every number is made by the same operation: the same bits in another order. */
 #include "base/base.h"
+#include "expr/tile_code.h"
 #include "expr/tiles.h"
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,85 @@ static void find_phases(clsi_tiler *t) {
     for (uint32_t k = 0; k < plan->n_ops; k++) visit_operands(t, k, see_kept);
 }
 
+/* ---- pieces ---- */
+
+/* Machine code goes through a tile once for all the arithmetic between two functions. Operations stand in the
+ * first piece that has what they read, or in that of their first reader, where that is later and nothing more
+ * has to be kept for it. */
+
+int clsi_tiles_native(const clsi_plan *plan, size_t op) {
+    const clsi_instruction *in = &plan->code[plan->ops[op].first];
+    return in->code <= CLSI_SQUARE || (in->code == CLSI_POWI && in->power > 1) ||
+           (in->code == CLSI_CALL && (in->function == CLS_FN_SQRT || in->function == CLS_FN_EXP));
+}
+
+static void see_piece(clsi_tiler *t, const reading *r, uint32_t by) {
+    if (!in_one_group(t, r->op, by)) return;
+    uint32_t least =
+        clsi_tiles_native(t->plan, r->op) ? (t->piece[by] + 1) & ~1u : t->piece[by] | 1;
+    if (least > t->piece[r->op]) t->piece[r->op] = least;
+}
+
+static void see_limit(clsi_tiler *t, const reading *r, uint32_t by) {
+    if (!in_one_group(t, r->op, by)) return;
+    if ((t->piece[r->op] & ~1u) < t->limit[by]) t->limit[by] = t->piece[r->op] & ~1u;
+}
+
+static void see_local(clsi_tiler *t, const reading *r, uint32_t by) {
+    t->n_local += (size_t)in_one_group(t, r->op, by);
+}
+
+static void find_pieces(clsi_tiler *t) {
+    uint32_t n = (uint32_t)t->plan->n_ops;
+    for (uint32_t k = 0; k < n; k++) {
+        t->limit[k] = UINT32_MAX;
+        if (!clsi_is_tiled(t, k)) continue;
+        t->piece[k] = !clsi_tiles_native(t->plan, k);
+        visit_operands(t, k, see_piece);
+    }
+    for (uint32_t k = n; k-- > 0;) {
+        if (!clsi_is_tiled(t, k)) continue;
+        t->n_local = 0;
+        visit_operands(t, k, see_local);
+        if (t->n_local < 2 && t->limit[k] != UINT32_MAX && clsi_tiles_native(t->plan, k))
+            t->piece[k] = t->limit[k];
+        visit_operands(t, k, see_limit);
+    }
+}
+
+static int in_one_piece(const clsi_tiler *t, uint32_t a, uint32_t b) {
+    return in_one_group(t, a, b) && t->piece[a] == t->piece[b];
+}
+
+static void see_reader(clsi_tiler *t, const reading *r, uint32_t by) {
+    if (in_one_piece(t, r->op, by)) t->last[by] = r->op;
+}
+
+static void see_unranked(clsi_tiler *t, const reading *r, uint32_t by) {
+    if (in_one_piece(t, r->op, by) && !t->rank[by]) t->seen = by;
+}
+
+/* Each right behind what it reads, so that few results are wanted at a time: from those that nobody reads in their
+ * piece, depth first. `last` and `limit` are room here. */
+static void rank_pieces(clsi_tiler *t) {
+    uint32_t n = (uint32_t)t->plan->n_ops, ranked = 0, *stack = t->limit;
+    for (uint32_t k = 0; k < n; k++)
+        if (clsi_is_tiled(t, k)) visit_operands(t, k, see_reader);
+    for (uint32_t k = 0; k < n; k++) {
+        if (!clsi_is_tiled(t, k) || t->last[k] != UINT32_MAX) continue;
+        size_t depth = 0;
+        for (stack[depth++] = k; depth;) {
+            t->seen = UINT32_MAX;
+            visit_operands(t, stack[depth - 1], see_unranked);
+            if (t->seen != UINT32_MAX)
+                stack[depth++] = t->seen;
+            else
+                t->rank[stack[--depth]] = ++ranked;
+        }
+    }
+    for (uint32_t k = 0; k < n; k++) t->last[k] = UINT32_MAX;
+}
+
 /* ---- groups ---- */
 
 static clsi_tile *tile_of(clsi_tiler *t, uint32_t op) {
@@ -169,7 +249,13 @@ static void see_scratch(clsi_tiler *t, const reading *r, uint32_t by) {
     if (t->plan->ops[r->op].b == r->a) tile->b = from;
     if (t->last[by] != r->op || made->before) return;
     t->last[by] = UINT32_MAX; /* both operands may be the same */
-    t->spare[t->n_spare++] = made->result;
+    t->spare[t->plan->n_ops - ++t->n_pending] = made->result;
+}
+
+/* In a piece of machine code all operations run at once: what they no longer read is free behind it. */
+static void free_pending(clsi_tiler *t) {
+    for (; t->n_pending; t->n_pending--)
+        t->spare[t->n_spare++] = t->spare[t->plan->n_ops - t->n_pending];
 }
 
 /* The tiles from `first` on of one phase. */
@@ -186,8 +272,9 @@ static void lay_group(clsi_tiler *t, size_t first, size_t n, clsi_phase *group) 
         if (end > group->end) group->end = end;
     }
     for (size_t i = 0; i < n; i++) visit_operands(t, tiles[i].op, see_delay);
-    t->scratch = t->n_spare = 0;
+    t->scratch = t->n_spare = t->n_pending = 0;
     for (size_t i = 0; i < n; i++) {
+        if (!t->fused || (i && tiles[i].piece != tiles[i - 1].piece)) free_pending(t);
         if (!t->kept[tiles[i].op]) tiles[i].result = take_scratch(t, &tiles[i]);
         visit_operands(t, tiles[i].op, see_scratch);
     }
@@ -209,6 +296,8 @@ static int add_phase(clsi_tiler *t, size_t first, size_t n, int tiled) {
 static int by_phase(const void *left, const void *right) {
     const clsi_tile *a = left, *b = right;
     if (a->result != b->result) return a->result < b->result ? -1 : 1;
+    if (a->piece != b->piece) return a->piece < b->piece ? -1 : 1;
+    if (a->a != b->a) return a->a < b->a ? -1 : 1; /* ranks */
     return a->op < b->op ? -1 : a->op > b->op;
 }
 
@@ -216,7 +305,10 @@ static int by_phase(const void *left, const void *right) {
 static void order_stage(clsi_tiler *t, size_t begin, size_t end) {
     clsi_tile *tiles = t->plan->tiles;
     for (size_t k = begin; k < end; k++)
-        tiles[k] = (clsi_tile){.op = (uint32_t)k, .result = t->phase[k]};
+        tiles[k] = (clsi_tile){.op = (uint32_t)k,
+                               .result = t->phase[k],
+                               .piece = t->piece[k],
+                               .a = t->rank[k]};
     if (begin < end) qsort(tiles + begin, end - begin, sizeof *tiles, by_phase);
     for (size_t k = begin; k < end; k++) {
         tiles[k].result = tiles[k].a = tiles[k].b = CLSI_IN_REGISTERS;
@@ -249,7 +341,7 @@ int clsi_plan_tile(clsi_plan *plan, size_t n_first, size_t n_outputs) {
     if (!clsi_tiles_cut(plan)) return 0;
     size_t n = plan->n_ops;
     clsi_tiler t = {.plan = plan, .n_first = n_first, .n_outputs = n_outputs};
-    t.phase = clsi_calloc(4 * n, sizeof *t.phase);
+    t.phase = clsi_calloc(7 * n, sizeof *t.phase);
     t.kept = clsi_calloc(2 * n, 1);
     t.single = clsi_calloc(n, CLSI_SINGLE * sizeof *t.single);
     plan->tiles = clsi_calloc(n, sizeof *plan->tiles);
@@ -259,9 +351,18 @@ int clsi_plan_tile(clsi_plan *plan, size_t n_first, size_t n_outputs) {
         t.place = t.phase + n;
         t.last = t.phase + 2 * n;
         t.spare = t.phase + 3 * n;
+        t.piece = t.phase + 4 * n;
+        t.limit = t.phase + 5 * n;
+        t.rank = t.phase + 6 * n;
+        t.fused = clsi_fused_width() != 0;
         for (size_t k = 0; k < n; k++) t.last[k] = UINT32_MAX;
         find_phases(&t);
+        if (t.fused) {
+            find_pieces(&t);
+            rank_pieces(&t);
+        }
         good = add_phases(&t);
+        if (good && t.fused) clsi_plan_fuse(plan, clsi_fused_width());
     }
     free(t.phase);
     free(t.kept);

@@ -15,6 +15,12 @@ typedef struct clsi_tiler {
     unsigned char *n_single; /* (n_ops) so many */
     uint32_t *spare;         /* places of scratch that are free */
     size_t n_spare, phases_room, deliveries_room, scratch;
+    uint32_t *piece,
+        *limit; /* (n_ops) clsi_tile.piece, and the last one that an operation may be in */
+    uint32_t *rank; /* (n_ops) in its piece */
+    size_t n_pending, n_local;
+    uint32_t seen;  /* an operand that has no rank yet */
+    int fused; /* there will be machine code */
 } clsi_tiler;
 
 enum { CLSI_SINGLE = 16 };
@@ -25,6 +31,8 @@ static inline int clsi_is_tiled(const clsi_tiler *t, size_t op) {
 
 /* The first operation whose results end behind a register: its maker, if it begins before; n_ops: none. */
 size_t clsi_tiles_maker(const clsi_plan *plan, uint32_t reg);
+/* Machine code computes it. */
+int clsi_tiles_native(const clsi_plan *plan, size_t op);
 int clsi_tiles_stage(const clsi_plan *plan, size_t op);
 enum { CLSI_LONG = 2 * CLSI_TILE }; /* neighbours of an operation that is worth it */
 int clsi_tiles_long(const clsi_vector_op *op);

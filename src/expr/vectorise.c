@@ -11,6 +11,7 @@
  * than half of the instructions find company. */
 #include "base/base.h"
 #include "expr/planner.h"
+#include "expr/tile_code.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,6 +206,7 @@ void clsi_plan_free(clsi_plan **plan) {
     free((*plan)->tiles);
     free((*plan)->deliveries);
     free((*plan)->left);
+    clsi_fused_free(&(*plan)->fused);
     free(*plan);
     *plan = NULL;
 }

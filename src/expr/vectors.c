@@ -4,6 +4,7 @@
  * without branches, one by one elsewhere. Allocates nothing. */
 #include "base/vectors.h"
 #include "expr/program.h"
+#include "expr/tile_code.h"
 #include <math.h>
 #include <string.h>
 
@@ -126,12 +127,14 @@ size_t clsi_plan_size(const clsi_plan *plan) {
     return plan->n_registers + plan->n_scratch;
 }
 
-/* Elements first .. end of an operation, to where they are asked for. */
-INLINE void deliver(const clsi_plan *plan, const clsi_tile *tile, int64_t first, int64_t end,
-                    const double *r, double *work, double *out) {
+/* Elements first .. end of an operation, to where they are asked for; but for those that machine code has
+ * delivered. */
+INLINE void deliver(const clsi_plan *plan, const clsi_tile *tile, int fused, int64_t first,
+                    int64_t end, const double *r, double *work, double *out) {
     const clsi_delivery *d = plan->deliveries + tile->deliveries, *last = d + tile->n_deliveries;
     for (; d < last; d++) {
         int64_t i = d->element, stop = i + d->n, stride = d->stride;
+        if (fused && d->fused) continue;
         if (i < first) i = first;
         if (stop > end) stop = end;
         if (i >= stop) continue;
@@ -145,9 +148,9 @@ INLINE void deliver(const clsi_plan *plan, const clsi_tile *tile, int64_t first,
     }
 }
 
-/* The elements of an operation that belong to the tile from `now` on. */
-INLINE void run_tile(const clsi_plan *plan, const clsi_tile *tile, int64_t now, double *work,
-                     double *scratch, double *out) {
+/* The elements of an operation that belong to the tile from `now` on; fused: machine code has computed them. */
+INLINE void run_tile(const clsi_plan *plan, const clsi_tile *tile, int fused, int64_t now,
+                     double *work, double *scratch, double *out) {
     const clsi_vector_op *op = &plan->ops[tile->op];
     int64_t first = now - tile->shift, end = first + CLSI_TILE, skip = first < 0 ? -first : 0;
     if (end > op->n) end = op->n;
@@ -160,15 +163,58 @@ INLINE void run_tile(const clsi_plan *plan, const clsi_tile *tile, int64_t now, 
     if (tile->a != CLSI_IN_REGISTERS) a = scratch + tile->a + skip;
     if (tile->b != CLSI_IN_REGISTERS) b = scratch + tile->b + skip;
     if (tile->result != CLSI_IN_REGISTERS) r = scratch + tile->result + skip;
-    each(plan->code + op->first, &part, a, b, r);
-    if (tile->n_deliveries) deliver(plan, tile, first, end, r, work, out);
+    if (!fused) each(plan->code + op->first, &part, a, b, r);
+    if (tile->n_deliveries) deliver(plan, tile, fused, first, end, r, work, out);
+}
+
+/* One vector of a piece at the time t, where not all of its cells are stored. */
+static void run_edge(const clsi_fused *f, const clsi_fused_piece *p, int64_t t, int64_t now,
+                     double *work, double *scratch, double *out) {
+    double room[CLSI_FUSED_STORES * CLSI_PLAN_LANES];
+    const clsi_fused_store *s = f->stores + p->stores, *last = s + p->n_stores;
+    p->edge(work + t, scratch + (t - now), out ? out + t : out, work, 1, room);
+    for (const double *from = room; s < last; s++, from += CLSI_PLAN_LANES) {
+        int64_t i = s->begin > t ? s->begin : t,
+                end = s->end < t + f->width ? s->end : t + f->width;
+        for (double *to = s->out ? out : work; i < end; i++) to[i + s->at] = from[i - t];
+    }
+}
+
+/* The vectors of a piece that begin in the tile from `now` on, and what is left to be delivered of them. */
+static void run_piece(const clsi_plan *plan, const clsi_phase *phase, const clsi_fused_piece *p,
+                      int64_t now, double *work, double *scratch, double *out) {
+    const clsi_fused *f = plan->fused;
+    int64_t end = now + CLSI_TILE < phase->end ? now + CLSI_TILE : phase->end, t = now;
+    for (; t < end && t < p->begin; t += f->width) run_edge(f, p, t, now, work, scratch, out);
+    int64_t stop = end < p->end ? end : p->end,
+            n = stop > t ? (stop - t) / (p->vectors * f->width) : 0;
+    if (n) p->core(work + t, scratch + (t - now), out ? out + t : out, work, (long)n, NULL);
+    for (t += n * p->vectors * f->width; t < end; t += f->width)
+        run_edge(f, p, t, now, work, scratch, out);
+    if (!p->loose) return;
+    const clsi_tile *tile = plan->tiles + p->first, *last = tile + p->n;
+    for (; tile < last; tile++) run_tile(plan, tile, 1, now, work, scratch, out);
+}
+
+INLINE void run_pieces(const clsi_plan *plan, const clsi_phase *phase, int64_t now, double *work,
+                       double *scratch, double *out) {
+    const clsi_fused_piece *piece = plan->fused->pieces + phase->pieces,
+                           *end = piece + phase->n_pieces;
+    for (; piece < end; piece++) {
+        const clsi_tile *tile = plan->tiles + piece->first, *last = tile + piece->n;
+        if (piece->core)
+            run_piece(plan, phase, piece, now, work, scratch, out);
+        else
+            for (; tile < last; tile++) run_tile(plan, tile, 0, now, work, scratch, out);
+    }
 }
 
 /* What later tiles read moves to the front. */
 INLINE void keep(const clsi_tile *tile, double *scratch) {
-    if (tile->result == CLSI_IN_REGISTERS) return;
+    if (tile->result == CLSI_IN_REGISTERS || !tile->before) return;
     double *to = scratch + tile->result - tile->before;
-    memmove(to, to + CLSI_TILE, tile->before * sizeof *to);
+    for (uint32_t i = 0; i < tile->before; i += CLSI_PLAN_LANES)
+        store(to + i, load(to + CLSI_TILE + i));
 }
 
 CLONES
@@ -180,7 +226,11 @@ static void run_phases(const clsi_plan *plan, double *work, size_t first, size_t
         if (!phase->tiled)
             for (tile = begin; tile < end; tile++) run_op(plan, &plan->ops[tile->op], work);
         for (int64_t now = phase->begin; now < phase->end && phase->tiled; now += CLSI_TILE) {
-            for (tile = begin; tile < end; tile++) run_tile(plan, tile, now, work, scratch, out);
+            if (!plan->fused)
+                for (tile = begin; tile < end; tile++)
+                    run_tile(plan, tile, 0, now, work, scratch, out);
+            else
+                run_pieces(plan, phase, now, work, scratch, out);
             for (tile = begin; tile < end; tile++) keep(tile, scratch);
         }
     }

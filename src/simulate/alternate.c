@@ -14,7 +14,7 @@
 
 #include "simulate/alternate.inc"
 
-enum { WATCHED = 32, PARTS = 8, SMALL = 8192 };
+enum { WATCHED = 32, PARTS = 8, SMALL = 512 };
 
 size_t clsi_alternation_width(size_t nz) {
     size_t part = (nz + PARTS - 1) / PARTS;

@@ -171,7 +171,7 @@ static inline void clsi_run_here(cls_simulator *sim, const cls_program *p, doubl
                                  double *out) {
     const clsi_stepper *sp = sim->stepper;
     double *in = clsi_program_inputs(p, work);
-    for (size_t i = 0; i < sp->nz; i++) in[i] = sim->state[i];
+    memcpy(in, sim->state, sp->nz * sizeof *in);
     in[sp->nz] = clsi_received(sp->s, sim->state);
     in[sp->nz + 1] = cls_simulator_time(sim) + sim->ahead;
     if (sim->signal) clsi_signal_at(sim->signal, in[sp->nz + 1], in + sp->nz + 2);

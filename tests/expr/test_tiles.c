@@ -1,5 +1,6 @@
 /* Long plans in tiles: the same bits as the instructions one by one, for random operations between
- * neighbours near and far, ends that are computed one by one, sums in pairs, and stages. */
+ * neighbours near and far, ends that are computed one by one, sums in pairs, and stages; by machine code in
+ * vectors of eight and of four cells, and without any; with numbers that are none among the inputs. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -7,7 +8,9 @@
 #include <cmocka.h>
 
 #include "expr/graph.h"
+#include "expr/native.h"
 #include "expr/program.h"
+#include "expr/tile_code.h"
 #include "tests/expr/random_graph.h"
 #include <string.h>
 
@@ -34,6 +37,10 @@ static cls_node combined(cls_graph *g, size_t kind, cls_node a, cls_node b) {
     case 4: return cls_apply(g, CLS_FN_EXP, cls_neg(g, cls_mul(g, a, a)));
     case 5: return cls_apply(g, CLS_FN_SQRT, cls_mul(g, a, a));
     case 6: return cls_quotient(g, CLS_FN_EXP, 1, 1, a, b, 0);
+    case 7: return cls_apply(g, CLS_FN_EXP, a);
+    case 8: return cls_div(g, a, cls_constant(g, -0.25));
+    case 9: return cls_pow(g, a, cls_constant(g, 7));
+    case 10: return cls_neg(g, cls_mul(g, a, cls_constant(g, 1.7)));
     default: return cls_pow(g, cls_apply(g, CLS_FN_SIN, a), cls_constant(g, 3));
     }
 }
@@ -47,7 +54,7 @@ static void grow(lattice *l, cls_random *r) {
     }
     for (size_t k = 2; k < ARRAYS; k++) {
         size_t a = k == 2 ? 0 : random_below(r, k), b = random_below(r, k),
-               kind = random_below(r, 8);
+               kind = random_below(r, 12);
         long from_a = offsets[random_below(r, 9)], from_b = offsets[random_below(r, 9)];
         l->n[k] = CELLS - random_below(r, 3);
         for (size_t i = 0; i < l->n[k]; i++)
@@ -87,12 +94,14 @@ static void compare(const lattice *l, const cls_program *p, cls_random *r) {
     size_t size = cls_program_work_size(p),
            plain = p->n_constants + p->n_inputs + p->n_instructions;
     double *work = malloc(size * sizeof *work), *other = malloc(plain * sizeof *other);
+    static const double strange[] = {0.0, -0.0, INFINITY, NAN, 800, -800, 1e-310, 708, -744.5};
     double in[2 * CELLS], *out = malloc(2 * MOST * sizeof *out), *expected = out + MOST;
     assert_true(work && other && out);
     for (size_t k = 0; k < size; k++) work[k] = NAN;
     cls_program_prepare(p, work);
     for (int turn = 0; turn < 2; turn++) {
-        for (size_t k = turn ? CELLS : 0; k < 2 * CELLS; k++) in[k] = cls_random_normal(r);
+        for (size_t k = turn ? CELLS : 0; k < 2 * CELLS; k++)
+            in[k] = random_below(r, 100) ? cls_random_normal(r) : strange[random_below(r, 9)];
         clsi_program_run_plain(p, other, in, expected);
         if (!turn) clsi_program_early(p, work, in);
         clsi_program_first(p, work, in, out);
@@ -107,10 +116,29 @@ static void compare(const lattice *l, const cls_program *p, cls_random *r) {
     free(out);
 }
 
+/* Pieces of machine code that the plan has now. */
+static size_t fused(const cls_program *p) {
+    size_t n = 0;
+    for (size_t k = 0; p->plan && p->plan->fused && k < p->plan->fused->n_pieces; k++)
+        n += p->plan->fused->pieces[k].core != NULL;
+    return n;
+}
+
+static void compare_widths(const lattice *l, cls_program *p, cls_random *r, size_t *pieces) {
+    static const int width[] = {CLSI_NATIVE_EIGHT, CLSI_NATIVE_FOUR, 0};
+    compare(l, p, r);
+    for (size_t k = 0; k < 3 && p->plan; k++) {
+        clsi_fused_free(&p->plan->fused);
+        clsi_plan_fuse(p->plan, width[k]);
+        pieces[k] += fused(p);
+        compare(l, p, r);
+    }
+}
+
 static void test_same_bits(void **state) {
     (void)state;
     static lattice l;
-    size_t found = 0;
+    size_t found = 0, pieces[3] = {0};
     for (uint64_t seed = 1; seed <= 40; seed++) {
         cls_random r;
         cls_program *p;
@@ -128,11 +156,14 @@ static void test_same_bits(void **state) {
                                                     l.out, &p, NULL),
                          CLS_OK);
         found += in_scratch(p);
-        compare(&l, p, &r);
+        compare_widths(&l, p, &r, pieces);
         cls_program_free(&p);
         cls_graph_free(&l.g);
     }
     assert_true(found > 40); /* results that are never written to registers */
+    assert_true(!clsi_native_supports(CLSI_NATIVE_EIGHT) || pieces[0] > 60);
+    assert_true(!clsi_native_supports(CLSI_NATIVE_FOUR) || pieces[1] > 60);
+    assert_int_equal(pieces[2], 0);
 }
 
 int main(void) {
