@@ -16,8 +16,10 @@
 static void encode_power(const cls_graph *g, const clsi_node *n, clsi_instruction *in) {
     in->code = CLSI_POW;
     const clsi_node *e = &g->nodes[n->arg[1]];
-    if (e->op != CLS_OP_CONSTANT || e->value != floor(e->value) || fabs(e->value) > 64) return;
-    in->power = (int16_t)e->value;
+    if (e->op != CLS_OP_CONSTANT || clsi_value(e) != floor(clsi_value(e)) ||
+        fabs(clsi_value(e)) > 64)
+        return;
+    in->power = (int16_t)clsi_value(e);
     in->code = in->power == 2 ? CLSI_SQUARE : CLSI_POWI;
 }
 
@@ -45,7 +47,7 @@ static void encode(const cls_graph *g, cls_node k, const uint32_t *reg, clsi_ins
     in->a = reg[n->arg[0]];
     in->b = clsi_arg_count(g, k) > 1 ? reg[n->arg[1]] : in->a;
     if (n->op == CLS_OP_QUOTIENT && n->arg[2] != CLS_NO_NODE)
-        in->exponent = g->nodes[n->arg[2]].value;
+        in->exponent = clsi_value(&g->nodes[n->arg[2]]);
 }
 
 /* What is known of a node while a program is written, in one byte. */
@@ -148,7 +150,7 @@ static void fill(const cls_graph *g, const reached *r, const cls_node *inputs,
         cls_node k = r->node[t];
         const clsi_node *n = &g->nodes[k];
         if (n->op == CLS_OP_CONSTANT) {
-            p->constants[constant] = n->value;
+            p->constants[constant] = clsi_value(n);
             reg[k] = constant++;
         } else if (n->op != CLS_OP_SYMBOL) {
             reg[k] = next[stage_of(r->mark[k])]++;

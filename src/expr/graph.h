@@ -12,10 +12,17 @@
 typedef struct clsi_node {
     uint8_t op, function, i, j; /* i, j: orders of a quotient; i = 1: a SYMBOL that is learned */
     /* CLS_NO_NODE where unused; a SYMBOL keeps its name's index in [0], a FIELD other numbers
-     * (fields.c): its arguments are had by clsi_arg */
+     * (fields.c): its arguments are had by clsi_arg; a CONSTANT its value in [1] and [2], had by clsi_value:
+     * of a large system there are millions of nodes */
     uint32_t arg[3];
-    double value; /* CONSTANT */
 } clsi_node;
+
+/* Of a CONSTANT. */
+static inline double clsi_value(const clsi_node *n) {
+    double value;
+    memcpy(&value, &n->arg[1], sizeof value);
+    return value;
+}
 
 /* The inputs of a field: n nodes from `first` on. */
 typedef struct clsi_point_list {
