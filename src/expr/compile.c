@@ -264,10 +264,12 @@ static cls_status write_code(const cls_graph *g, const cls_node *inputs, const c
     return status == CLS_MEMORY ? clsi_no_memory(error) : status;
 }
 
-static cls_status compile(const cls_graph *g, const cls_node *inputs, const cls_node *outputs,
-                          cls_program *p, cls_error *error) {
+/* `last`: the graph itself, which is not needed any more when the code is there; else NULL. */
+static cls_status compile(const cls_graph *g, cls_graph *last, const cls_node *inputs,
+                          const cls_node *outputs, cls_program *p, cls_error *error) {
     cls_status status = check_outputs(g, p, outputs, error);
     if (status == CLS_OK) status = write_code(g, inputs, outputs, p, error);
+    if (last) clsi_graph_empty(last);
     if (status == CLS_OK && !p->n_takes) status = clsi_plan_create(p, &p->plan, error);
     if (status == CLS_OK && !p->plan && p->n_early_inputs < p->n_inputs)
         status = clsi_program_use_values(p, error);
@@ -285,10 +287,10 @@ cls_status clsi_program_create_staged(const cls_graph *g, size_t n_early_inputs,
                                     n_first_outputs, n_outputs, outputs, out, error);
 }
 
-cls_status clsi_program_create_open(const cls_graph *g, clsi_parameters parameters,
-                                    size_t n_early_inputs, size_t n_inputs, const cls_node *inputs,
-                                    size_t n_first_outputs, size_t n_outputs,
-                                    const cls_node *outputs, cls_program **out, cls_error *error) {
+static cls_status create(const cls_graph *g, cls_graph *last, clsi_parameters parameters,
+                         size_t n_early_inputs, size_t n_inputs, const cls_node *inputs,
+                         size_t n_first_outputs, size_t n_outputs, const cls_node *outputs,
+                         cls_program **out, cls_error *error) {
     *out = NULL;
     cls_program *p = clsi_calloc(1, sizeof *p);
     if (!p) return clsi_no_memory(error);
@@ -298,12 +300,37 @@ cls_status clsi_program_create_open(const cls_graph *g, clsi_parameters paramete
     p->n_early_inputs = n_early_inputs;
     p->n_first_outputs = n_first_outputs;
     p->n_outputs = n_outputs;
-    cls_status status = compile(g, inputs, outputs, p, error);
+    cls_status status = compile(g, last, inputs, outputs, p, error);
     if (status == CLS_OK)
         *out = p;
     else
         cls_program_free(&p);
     return status;
+}
+
+cls_status clsi_program_create_open(const cls_graph *g, clsi_parameters parameters,
+                                    size_t n_early_inputs, size_t n_inputs, const cls_node *inputs,
+                                    size_t n_first_outputs, size_t n_outputs,
+                                    const cls_node *outputs, cls_program **out, cls_error *error) {
+    return create(g, NULL, parameters, n_early_inputs, n_inputs, inputs, n_first_outputs, n_outputs,
+                  outputs, out, error);
+}
+
+cls_status clsi_program_create_last(cls_graph *g, size_t n_early_inputs, size_t n_inputs,
+                                    const cls_node *inputs, size_t n_first_outputs,
+                                    size_t n_outputs, const cls_node *outputs, cls_program **out,
+                                    cls_error *error) {
+    return create(g, g, (clsi_parameters){0, 0}, n_early_inputs, n_inputs, inputs, n_first_outputs,
+                  n_outputs, outputs, out, error);
+}
+
+void clsi_program_forget_code(cls_program *p) {
+    if (!p || !p->plan || p->n_parameters || p->n_takes || p->n_instructions < CLSI_MANY_CODE)
+        return;
+    free(p->code);
+    free(p->node);
+    p->code = NULL;
+    p->node = NULL;
 }
 
 cls_status clsi_program_create_split(const cls_graph *g, size_t n_early_inputs, size_t n_inputs,

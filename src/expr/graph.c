@@ -210,6 +210,13 @@ void clsi_graph_pack(cls_graph *g) {
     g->links_room = 0;
 }
 
+void clsi_graph_empty(cls_graph *g) {
+    clsi_graph_pack(g);
+    free(g->nodes);
+    g->nodes = NULL;
+    g->n = g->capacity = 0;
+}
+
 /* The lists and the table of the nodes that are there: what was given back. */
 static int unpack(cls_graph *g) {
     size_t n = g->n;

@@ -92,6 +92,8 @@ cls_status clsi_graph_copy(const cls_graph *g, cls_graph **out, cls_error *error
 /* Gives back the table that nodes are looked up in, a good part of a large graph's memory; it is made again
  * when something is built. */
 void clsi_graph_pack(cls_graph *g);
+/* Gives back all nodes: there are none then. Its names and its status stay. */
+void clsi_graph_empty(cls_graph *g);
 const cls_graph_limits *clsi_graph_limits(const cls_graph *g);
 /* Records a failure (the first one stays) and returns CLS_NO_NODE. */
 cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text);
