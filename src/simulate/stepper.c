@@ -383,11 +383,11 @@ static cls_status compile_heat(compiler *c) {
     return n ? compile(c, c->sp->n_base, n, n, &c->sp->heat) : CLS_OK;
 }
 
-/* What the programs that are there were made of. */
+/* What the programs that are there were made of, if they only run. */
 static void forget_code(clsi_stepper *sp) {
     cls_program *const programs[] = {sp->guess,   sp->residual, sp->next,  sp->guard,
                                      sp->monitor, sp->ascent,   sp->scale, sp->heat};
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+    for (size_t i = 0; i < sizeof programs / sizeof *programs && sp->lean; i++)
         clsi_program_forget_code(programs[i]);
 }
 
@@ -401,7 +401,9 @@ static cls_status compile_all(compiler *c) {
     for (size_t k = 0; k < sp->n_free; k++) c->inputs[sp->nz + 2 + sp->nu + k] = c->symbols[k];
     int measured = !sp->n_free || c->settable;
     cls_status status = measured ? compile_monitor(c) : CLS_OK;
+    forget_code(sp);
     if (status == CLS_OK && measured) status = compile_scale(c);
+    forget_code(sp);
     if (status == CLS_OK && measured) status = compile_ascent(c);
     if (status != CLS_OK || !st) return status;
     c->inputs[sp->nz + 2] = st->h;
@@ -415,8 +417,9 @@ static cls_status compile_all(compiler *c) {
     memcpy(c->inputs + sp->n_base, st->unknown, sp->n_unknowns * sizeof(cls_node));
     memcpy(c->outputs, st->guess, sp->n_unknowns * sizeof(cls_node));
     status = compile(c, sp->n_base, sp->n_unknowns, sp->n_unknowns, &sp->guess);
+    forget_code(sp);
     if (status == CLS_OK && measured) status = compile_heat(c);
-    if (sp->lean) forget_code(sp);
+    forget_code(sp);
     if (status == CLS_OK) status = find_jacobian(c);
     if (status == CLS_OK) status = compile_guard(c);
     if (status == CLS_OK) status = compile_next(c);
@@ -425,7 +428,7 @@ static cls_status compile_all(compiler *c) {
         status = compile(c, sp->n_base, sp->nz, sp->nz, &sp->paper);
     }
     if (status == CLS_OK) status = compile_residual(c);
-    if (sp->lean) forget_code(sp);
+    forget_code(sp);
     return status;
 }
 
