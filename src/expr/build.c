@@ -47,11 +47,11 @@ cls_node cls_constant(cls_graph *g, double value) {
     if (!g) return CLS_NO_NODE;
     cls_node *common = common_place(g, value);
     if (!common) common = recent_place(g, value);
-    if (*common && g->nodes[*common - 1].value == value) return *common - 1;
+    if (*common && clsi_value(&g->nodes[*common - 1]) == value) return *common - 1;
     /* One zero: -0.0 would print as "-0" and make x + (-0) differ from x + 0 for no one's use. */
-    clsi_node key = {.op = CLS_OP_CONSTANT,
-                     .arg = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE},
-                     .value = value == 0 ? 0 : value};
+    if (value == 0) value = 0;
+    clsi_node key = {.op = CLS_OP_CONSTANT, .arg = {CLS_NO_NODE}};
+    memcpy(&key.arg[1], &value, sizeof value);
     cls_node made = clsi_intern(g, &key);
     if (made != CLS_NO_NODE) *common = made + 1;
     return made;
@@ -122,11 +122,11 @@ cls_node cls_neg(cls_graph *g, cls_node a) {
     if (!g) return CLS_NO_NODE;
     if (NONE(a)) return CLS_NO_NODE;
     const clsi_node *n = &g->nodes[a];
-    if (n->op == CLS_OP_CONSTANT) return cls_constant(g, -n->value);
+    if (n->op == CLS_OP_CONSTANT) return cls_constant(g, -clsi_value(n));
     if (n->op == CLS_OP_NEG) return n->arg[0];
     if (n->op == CLS_OP_SUB) return cls_sub(g, n->arg[1], n->arg[0]);
     if (n->op == CLS_OP_MUL && is_constant(g, n->arg[0]))
-        return cls_mul(g, cls_constant(g, -g->nodes[n->arg[0]].value), g->nodes[a].arg[1]);
+        return cls_mul(g, cls_constant(g, -clsi_value(&g->nodes[n->arg[0]])), g->nodes[a].arg[1]);
     return make(g, CLS_OP_NEG, a, CLS_NO_NODE);
 }
 
@@ -135,14 +135,14 @@ static int is_negative(const cls_graph *g, cls_node a) {
     const clsi_node *n = &g->nodes[a];
     if (n->op == CLS_OP_NEG) return 1;
     if (n->op == CLS_OP_MUL) n = &g->nodes[n->arg[0]];
-    return n->op == CLS_OP_CONSTANT && n->value < 0;
+    return n->op == CLS_OP_CONSTANT && clsi_value(n) < 0;
 }
 
 cls_node cls_add(cls_graph *g, cls_node a, cls_node b) {
     if (!g) return CLS_NO_NODE;
     if (NONE2(a, b)) return CLS_NO_NODE;
     if (is_constant(g, a) && is_constant(g, b))
-        return cls_constant(g, g->nodes[a].value + g->nodes[b].value);
+        return cls_constant(g, clsi_value(&g->nodes[a]) + clsi_value(&g->nodes[b]));
     if (cls_is_constant(g, a, 0)) return b;
     if (cls_is_constant(g, b, 0)) return a;
     if (is_negative(g, b)) return cls_sub(g, a, cls_neg(g, b));
@@ -157,7 +157,7 @@ cls_node cls_sub(cls_graph *g, cls_node a, cls_node b) {
     if (!g) return CLS_NO_NODE;
     if (NONE2(a, b)) return CLS_NO_NODE;
     if (is_constant(g, a) && is_constant(g, b))
-        return cls_constant(g, g->nodes[a].value - g->nodes[b].value);
+        return cls_constant(g, clsi_value(&g->nodes[a]) - clsi_value(&g->nodes[b]));
     if (cls_is_constant(g, b, 0)) return a;
     if (cls_is_constant(g, a, 0)) return cls_neg(g, b);
     if (a == b) return cls_constant(g, 0);
@@ -183,13 +183,14 @@ cls_node cls_mul(cls_graph *g, cls_node a, cls_node b) {
     }
     clsi_node x = g->nodes[a], y = g->nodes[b];
     if (x.op == CLS_OP_CONSTANT) {
-        if (y.op == CLS_OP_CONSTANT) return cls_constant(g, x.value * y.value);
-        if (x.value == 0) return a;
-        if (x.value == 1) return b;
-        if (x.value == -1) return cls_neg(g, b);
+        if (y.op == CLS_OP_CONSTANT) return cls_constant(g, clsi_value(&x) * clsi_value(&y));
+        if (clsi_value(&x) == 0) return a;
+        if (clsi_value(&x) == 1) return b;
+        if (clsi_value(&x) == -1) return cls_neg(g, b);
         if (y.op == CLS_OP_MUL && is_constant(g, y.arg[0]))
-            return cls_mul(g, cls_constant(g, x.value * g->nodes[y.arg[0]].value), y.arg[1]);
-        if (y.op == CLS_OP_NEG) return cls_mul(g, cls_constant(g, -x.value), y.arg[0]);
+            return cls_mul(g, cls_constant(g, clsi_value(&x) * clsi_value(&g->nodes[y.arg[0]])),
+                           y.arg[1]);
+        if (y.op == CLS_OP_NEG) return cls_mul(g, cls_constant(g, -clsi_value(&x)), y.arg[0]);
         return make(g, CLS_OP_MUL, a, b);
     }
     if (a == b) return cls_pow(g, a, cls_constant(g, 2));
@@ -213,7 +214,7 @@ cls_node cls_div(cls_graph *g, cls_node a, cls_node b) {
     if (NONE2(a, b)) return CLS_NO_NODE;
     clsi_node x = g->nodes[a], y = g->nodes[b];
     if (x.op == CLS_OP_CONSTANT && y.op == CLS_OP_CONSTANT)
-        return cls_constant(g, x.value / y.value);
+        return cls_constant(g, clsi_value(&x) / clsi_value(&y));
     if (cls_is_constant(g, b, 1)) return a;
     if (cls_is_constant(g, b, -1)) return cls_neg(g, a);
     if (cls_is_constant(g, a, 0)) return a;
@@ -238,15 +239,15 @@ static cls_node pow_constant(cls_graph *g, cls_node a, double c) {
     if (c == -1) return cls_div(g, cls_constant(g, 1), a);
     if (c == 0.5) return cls_apply(g, CLS_FN_SQRT, a);
     if (x.op == CLS_OP_CONSTANT)
-        return cls_constant(g, is_integer(c) && fabs(c) <= 64 ? clsi_powi(x.value, (int)c)
-                                                              : clsi_pow(x.value, c));
+        return cls_constant(g, is_integer(c) && fabs(c) <= 64 ? clsi_powi(clsi_value(&x), (int)c)
+                                                              : clsi_pow(clsi_value(&x), c));
     if (x.op == CLS_OP_NEG && is_integer(c)) {
         cls_node positive = pow_constant(g, x.arg[0], c);
         return fmod(c, 2) == 0 ? positive : cls_neg(g, positive);
     }
     if (x.op == CLS_OP_POW && is_integer(c) && is_constant(g, x.arg[1]) &&
-        is_integer(g->nodes[x.arg[1]].value))
-        return pow_constant(g, x.arg[0], c * g->nodes[x.arg[1]].value);
+        is_integer(clsi_value(&g->nodes[x.arg[1]])))
+        return pow_constant(g, x.arg[0], c * clsi_value(&g->nodes[x.arg[1]]));
     if (x.op == CLS_OP_FUNCTION && x.function == CLS_FN_SQRT && c == 2) return x.arg[0];
     return make(g, CLS_OP_POW, a, cls_constant(g, c));
 }
@@ -254,7 +255,7 @@ static cls_node pow_constant(cls_graph *g, cls_node a, double c) {
 cls_node cls_pow(cls_graph *g, cls_node a, cls_node b) {
     if (!g) return CLS_NO_NODE;
     if (NONE2(a, b)) return CLS_NO_NODE;
-    if (is_constant(g, b)) return pow_constant(g, a, g->nodes[b].value);
+    if (is_constant(g, b)) return pow_constant(g, a, clsi_value(&g->nodes[b]));
     if (cls_is_constant(g, a, 1)) return a;
     return make(g, CLS_OP_POW, a, b);
 }
@@ -278,7 +279,7 @@ cls_node cls_apply(cls_graph *g, cls_function f, cls_node a) {
     if (!g) return CLS_NO_NODE;
     if (NONE(a)) return CLS_NO_NODE;
     clsi_node x = g->nodes[a];
-    if (x.op == CLS_OP_CONSTANT) return cls_constant(g, clsi_function_value(f, x.value));
+    if (x.op == CLS_OP_CONSTANT) return cls_constant(g, clsi_function_value(f, clsi_value(&x)));
     if (x.op == CLS_OP_NEG && is_odd(f)) return cls_neg(g, cls_apply(g, f, x.arg[0]));
     if (x.op == CLS_OP_NEG && (f == CLS_FN_COS || f == CLS_FN_COSH)) a = x.arg[0];
     if (x.op == CLS_OP_FUNCTION && ((f == CLS_FN_LOG && x.function == CLS_FN_EXP) ||
@@ -345,8 +346,8 @@ cls_node cls_quotient(cls_graph *g, cls_function f, int i, int j, cls_node a, cl
         return clsi_graph_fail(g, CLS_USAGE, "difference quotient of an impossible order");
     if (a == b) return taylor_coefficient(g, f, a, exponent, i + j - 1);
     if (is_constant(g, a) && is_constant(g, b))
-        return cls_constant(
-            g, clsi_quotient_value(f, i, j, g->nodes[a].value, g->nodes[b].value, exponent));
+        return cls_constant(g, clsi_quotient_value(f, i, j, clsi_value(&g->nodes[a]),
+                                                   clsi_value(&g->nodes[b]), exponent));
     if (i == 1 && j == 1 && (f == CLS_FN_SQRT || f == CLS_FN_POWER || f == CLS_FN_TANH)) {
         cls_node simple = algebraic_quotient(g, f, a, b, exponent);
         if (simple != CLS_NO_NODE) return simple;
@@ -382,7 +383,7 @@ cls_node clsi_rebuild(cls_graph *g, cls_node a, const cls_node *args) {
     case CLS_OP_FUNCTION: return cls_apply(g, (cls_function)n.function, args[0]);
     case CLS_OP_QUOTIENT:
         return cls_quotient(g, (cls_function)n.function, n.i, n.j, args[0], args[1],
-                            n.arg[2] == CLS_NO_NODE ? 0 : g->nodes[n.arg[2]].value);
+                            n.arg[2] == CLS_NO_NODE ? 0 : clsi_value(&g->nodes[n.arg[2]]));
     case CLS_OP_FIELD: return clsi_field_rebuild(g, a, args);
     }
     return CLS_NO_NODE;

@@ -16,8 +16,10 @@
 static void encode_power(const cls_graph *g, const clsi_node *n, clsi_instruction *in) {
     in->code = CLSI_POW;
     const clsi_node *e = &g->nodes[n->arg[1]];
-    if (e->op != CLS_OP_CONSTANT || e->value != floor(e->value) || fabs(e->value) > 64) return;
-    in->power = (int16_t)e->value;
+    if (e->op != CLS_OP_CONSTANT || clsi_value(e) != floor(clsi_value(e)) ||
+        fabs(clsi_value(e)) > 64)
+        return;
+    in->power = (int16_t)clsi_value(e);
     in->code = in->power == 2 ? CLSI_SQUARE : CLSI_POWI;
 }
 
@@ -45,19 +47,28 @@ static void encode(const cls_graph *g, cls_node k, const uint32_t *reg, clsi_ins
     in->a = reg[n->arg[0]];
     in->b = clsi_arg_count(g, k) > 1 ? reg[n->arg[1]] : in->a;
     if (n->op == CLS_OP_QUOTIENT && n->arg[2] != CLS_NO_NODE)
-        in->exponent = g->nodes[n->arg[2]].value;
+        in->exponent = clsi_value(&g->nodes[n->arg[2]]);
 }
 
 /* What is known of a node while a program is written, in one byte. */
 enum { REACHED = 1, WANTED_FIRST = 2, LATE = 4, INPUT = 8 };
 
-/* What the outputs are made of, ascending: passes go over these, not over the graph, which of a large
- * system has many times as much. */
+/* What the outputs are made of: passes go over these, ascending, eight that are not there at a time, for the
+ * graph of a large system has many times as much. */
 typedef struct reached {
-    size_t n;
-    cls_node *node;
+    size_t top;
     unsigned char *mark; /* (graph) */
 } reached;
+
+/* The first one from k on; r->top: none. */
+static size_t next_reached(const reached *r, size_t k) {
+    do k += clsi_unmarked(r->mark + k, r->top - k);
+    while (k < r->top && !(r->mark[k] & REACHED) && ++k);
+    return k;
+}
+
+#define EACH_REACHED(k, r)                                                                         \
+    for (size_t k = next_reached(r, 0); k < (r)->top; k = next_reached(r, k + 1))
 
 static int stage_of(unsigned char mark) {
     if (!(mark & LATE)) return CLSI_STAGE_EARLY;
@@ -65,8 +76,8 @@ static int stage_of(unsigned char mark) {
 }
 
 /* One walk down the graph: what is reached, and what is needed for the first outputs. */
-static size_t mark_reached(const cls_graph *g, size_t n_first, size_t n_outputs,
-                           const cls_node *outputs, reached *r) {
+static void mark_reached(const cls_graph *g, size_t n_first, size_t n_outputs,
+                         const cls_node *outputs, reached *r) {
     unsigned char *mark = r->mark;
     size_t top = 0;
     for (size_t k = 0; k < n_outputs; k++) {
@@ -77,29 +88,23 @@ static size_t mark_reached(const cls_graph *g, size_t n_first, size_t n_outputs,
         uint64_t eight = 0;
         while (k >= 8 && !mark[k] && (memcpy(&eight, mark + k - 7, 8), !eight)) k -= 8;
         if (!mark[k]) continue;
-        r->n++;
         size_t args = clsi_arg_count(g, k);
         for (size_t i = 0; i < args; i++) mark[clsi_arg(g, k, i)] |= mark[k];
         if (clsi_block(g, k) != CLS_NO_NODE) mark[clsi_block(g, k)] |= mark[k];
     }
-    return top;
+    r->top = top;
 }
 
 static int is_leaf(const cls_graph *g, size_t k) {
     return g->nodes[k].op == CLS_OP_CONSTANT || g->nodes[k].op == CLS_OP_SYMBOL;
 }
 
-/* One walk up: the list, and what is late because it contains a late input. Counts what there is. */
-static void list_reached(const cls_graph *g, size_t top, const cls_node *inputs, reached *r,
-                         cls_program *p) {
+/* One walk up: what is late because it contains a late input. Counts what there is. */
+static void count_reached(const cls_graph *g, const cls_node *inputs, reached *r, cls_program *p) {
     unsigned char *mark = r->mark;
-    size_t n = 0;
     for (size_t k = 0; k < p->n_inputs; k++)
         mark[inputs[k]] |= (unsigned char)(k < p->n_early_inputs ? INPUT : INPUT | LATE);
-    for (size_t k = 0; k < top; k++) {
-        k += clsi_unmarked(mark + k, top - k);
-        if (k == top || !(mark[k] & REACHED)) continue;
-        r->node[n++] = (cls_node)k;
+    EACH_REACHED(k, r) {
         size_t args = clsi_arg_count(g, k);
         for (size_t i = 0; i < args; i++) mark[k] |= mark[clsi_arg(g, k, i)] & LATE;
         p->n_constants += g->nodes[k].op == CLS_OP_CONSTANT;
@@ -110,12 +115,10 @@ static void list_reached(const cls_graph *g, size_t top, const cls_node *inputs,
 }
 
 static cls_status check_symbols(const cls_graph *g, const reached *r, cls_error *error) {
-    for (size_t t = 0; t < r->n; t++) {
-        cls_node k = r->node[t];
-        if (g->nodes[k].op == CLS_OP_SYMBOL && !(r->mark[k] & INPUT))
-            return clsi_fail(error, CLS_SYSTEM, "the symbol '%s' has no value here",
-                             cls_node_name(g, k));
-    }
+    EACH_REACHED(k, r)
+    if (g->nodes[k].op == CLS_OP_SYMBOL && !(r->mark[k] & INPUT))
+        return clsi_fail(error, CLS_SYSTEM, "the symbol '%s' has no value here",
+                         cls_node_name(g, (cls_node)k));
     return CLS_OK;
 }
 
@@ -144,16 +147,15 @@ static void fill(const cls_graph *g, const reached *r, const cls_node *inputs,
     for (int now = 0; now < CLSI_STAGES; now++)
         next[now] = (uint32_t)(first + (now ? p->end[now - 1] : (size_t)0));
     for (size_t k = 0; k < p->n_inputs; k++) reg[inputs[k]] = (uint32_t)(p->n_constants + k);
-    for (size_t t = 0; t < r->n; t++) {
-        cls_node k = r->node[t];
+    EACH_REACHED(k, r) {
         const clsi_node *n = &g->nodes[k];
         if (n->op == CLS_OP_CONSTANT) {
-            p->constants[constant] = n->value;
+            p->constants[constant] = clsi_value(n);
             reg[k] = constant++;
         } else if (n->op != CLS_OP_SYMBOL) {
             reg[k] = next[stage_of(r->mark[k])]++;
-            p->node[reg[k] - first] = k;
-            encode(g, k, reg, &p->code[reg[k] - first]);
+            p->node[reg[k] - first] = (cls_node)k;
+            encode(g, (cls_node)k, reg, &p->code[reg[k] - first]);
         }
     }
     for (size_t k = 0; k < p->n_outputs; k++) p->outputs[k] = reg[outputs[k]];
@@ -165,9 +167,9 @@ static cls_status plan_fields(const cls_graph *g, const reached *r, const uint32
                               cls_program *p, cls_error *error) {
     unsigned char *marks = clsi_calloc(g->n, 2), *stage = marks + g->n;
     if (!marks) return CLS_MEMORY;
-    for (size_t t = 0; t < r->n; t++) {
-        marks[r->node[t]] = 1;
-        stage[r->node[t]] = (unsigned char)stage_of(r->mark[r->node[t]]);
+    EACH_REACHED(k, r) {
+        marks[k] = 1;
+        stage[k] = (unsigned char)stage_of(r->mark[k]);
     }
     cls_status status = clsi_program_plan_fields(g, marks, stage, reg, p, error);
     free(marks);
@@ -236,12 +238,11 @@ static cls_status check_outputs(const cls_graph *g, const cls_program *p, const 
 static cls_status write_code(const cls_graph *g, const cls_node *inputs, const cls_node *outputs,
                              cls_program *p, cls_error *error) {
     reached r = {.mark = clsi_calloc(g->n, 1)};
-    size_t top = r.mark ? mark_reached(g, p->n_first_outputs, p->n_outputs, outputs, &r) : 0;
     cls_status status = CLS_MEMORY;
     uint32_t *reg = NULL;
-    r.node = r.mark ? clsi_malloc((r.n + 1) * sizeof *r.node) : NULL;
-    if (r.node) {
-        list_reached(g, top, inputs, &r, p);
+    if (r.mark) {
+        mark_reached(g, p->n_first_outputs, p->n_outputs, outputs, &r);
+        count_reached(g, inputs, &r, p);
         status = check_symbols(g, &r, error);
     }
     if (status == CLS_OK) {
@@ -258,14 +259,15 @@ static cls_status write_code(const cls_graph *g, const cls_node *inputs, const c
     }
     free(r.mark);
     free(reg);
-    free(r.node);
     return status == CLS_MEMORY ? clsi_no_memory(error) : status;
 }
 
-static cls_status compile(const cls_graph *g, const cls_node *inputs, const cls_node *outputs,
-                          cls_program *p, cls_error *error) {
+/* `last`: the graph itself, which is not needed any more when the code is there; else NULL. */
+static cls_status compile(const cls_graph *g, cls_graph *last, const cls_node *inputs,
+                          const cls_node *outputs, cls_program *p, cls_error *error) {
     cls_status status = check_outputs(g, p, outputs, error);
     if (status == CLS_OK) status = write_code(g, inputs, outputs, p, error);
+    if (last) clsi_graph_empty(last);
     if (status == CLS_OK && !p->n_takes) status = clsi_plan_create(p, &p->plan, error);
     if (status == CLS_OK && !p->plan && p->n_early_inputs < p->n_inputs)
         status = clsi_program_use_values(p, error);
@@ -283,10 +285,10 @@ cls_status clsi_program_create_staged(const cls_graph *g, size_t n_early_inputs,
                                     n_first_outputs, n_outputs, outputs, out, error);
 }
 
-cls_status clsi_program_create_open(const cls_graph *g, clsi_parameters parameters,
-                                    size_t n_early_inputs, size_t n_inputs, const cls_node *inputs,
-                                    size_t n_first_outputs, size_t n_outputs,
-                                    const cls_node *outputs, cls_program **out, cls_error *error) {
+static cls_status create(const cls_graph *g, cls_graph *last, clsi_parameters parameters,
+                         size_t n_early_inputs, size_t n_inputs, const cls_node *inputs,
+                         size_t n_first_outputs, size_t n_outputs, const cls_node *outputs,
+                         cls_program **out, cls_error *error) {
     *out = NULL;
     cls_program *p = clsi_calloc(1, sizeof *p);
     if (!p) return clsi_no_memory(error);
@@ -296,12 +298,37 @@ cls_status clsi_program_create_open(const cls_graph *g, clsi_parameters paramete
     p->n_early_inputs = n_early_inputs;
     p->n_first_outputs = n_first_outputs;
     p->n_outputs = n_outputs;
-    cls_status status = compile(g, inputs, outputs, p, error);
+    cls_status status = compile(g, last, inputs, outputs, p, error);
     if (status == CLS_OK)
         *out = p;
     else
         cls_program_free(&p);
     return status;
+}
+
+cls_status clsi_program_create_open(const cls_graph *g, clsi_parameters parameters,
+                                    size_t n_early_inputs, size_t n_inputs, const cls_node *inputs,
+                                    size_t n_first_outputs, size_t n_outputs,
+                                    const cls_node *outputs, cls_program **out, cls_error *error) {
+    return create(g, NULL, parameters, n_early_inputs, n_inputs, inputs, n_first_outputs, n_outputs,
+                  outputs, out, error);
+}
+
+cls_status clsi_program_create_last(cls_graph *g, size_t n_early_inputs, size_t n_inputs,
+                                    const cls_node *inputs, size_t n_first_outputs,
+                                    size_t n_outputs, const cls_node *outputs, cls_program **out,
+                                    cls_error *error) {
+    return create(g, g, (clsi_parameters){0, 0}, n_early_inputs, n_inputs, inputs, n_first_outputs,
+                  n_outputs, outputs, out, error);
+}
+
+void clsi_program_forget_code(cls_program *p) {
+    if (!p || !p->plan || p->n_parameters || p->n_takes || p->n_instructions < CLSI_MANY_CODE)
+        return;
+    free(p->code);
+    free(p->node);
+    p->code = NULL;
+    p->node = NULL;
 }
 
 cls_status clsi_program_create_split(const cls_graph *g, size_t n_early_inputs, size_t n_inputs,

@@ -12,12 +12,11 @@
 
 /* ---- storage ---- */
 
-/* Three words, each spread over the whole by a multiplication (the constant is 2^64 / golden
- * ratio). */
+/* Two words, each spread over the whole by a multiplication (the constant is 2^64 / golden ratio). */
 static uint64_t hash_node(const clsi_node *node) {
-    uint64_t word[3], h = 0;
+    uint64_t word[2], h = 0;
     memcpy(word, node, sizeof word);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 2; k++) {
         h = (h ^ word[k]) * 0x9e3779b97f4a7c15u;
         h ^= h >> 32;
     }
@@ -32,14 +31,14 @@ static uint64_t hash_node(const clsi_node *node) {
 enum { MOST = 8, FIRST_SLOTS = 64 };
 
 /* The key is compared as bytes: 0.0 and -0.0 differ, a NaN equals itself. clsi_node has no padding
- * (4 bytes, 3 words, 1 double). */
-_Static_assert(sizeof(clsi_node) == 24, "clsi_node is hashed as bytes");
+ * (4 bytes, 3 words). */
+_Static_assert(sizeof(clsi_node) == 16, "clsi_node is hashed as bytes");
 
 static int is_same(const clsi_node *a, const clsi_node *b) {
-    uint64_t x[3], y[3];
+    uint64_t x[2], y[2];
     memcpy(x, a, sizeof x);
     memcpy(y, b, sizeof y);
-    return x[1] == y[1] && x[0] == y[0] && x[2] == y[2];
+    return x[1] == y[1] && x[0] == y[0];
 }
 
 /* Whose lists a node may stand in. Constants, symbols and fields stand in none, and no constant has one. */
@@ -211,6 +210,13 @@ void clsi_graph_pack(cls_graph *g) {
     g->links_room = 0;
 }
 
+void clsi_graph_empty(cls_graph *g) {
+    clsi_graph_pack(g);
+    free(g->nodes);
+    g->nodes = NULL;
+    g->n = g->capacity = 0;
+}
+
 /* The lists and the table of the nodes that are there: what was given back. */
 static int unpack(cls_graph *g) {
     size_t n = g->n;
@@ -280,7 +286,8 @@ cls_node cls_node_arg(const cls_graph *g, cls_node a, size_t i) {
 
 double cls_node_value(const cls_graph *g, cls_node a) {
     if (!g) return NAN;
-    return a < g->n ? g->nodes[a].value : NAN;
+    if (a >= g->n) return NAN;
+    return g->nodes[a].op == CLS_OP_CONSTANT ? clsi_value(&g->nodes[a]) : 0;
 }
 
 const char *cls_node_name(const cls_graph *g, cls_node a) {
@@ -311,7 +318,7 @@ const char *cls_function_name(cls_function f) {
 
 int cls_is_constant(const cls_graph *g, cls_node a, double value) {
     if (!g) return 0;
-    return a < g->n && g->nodes[a].op == CLS_OP_CONSTANT && g->nodes[a].value == value;
+    return a < g->n && g->nodes[a].op == CLS_OP_CONSTANT && clsi_value(&g->nodes[a]) == value;
 }
 
 void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned char *reach) {

@@ -12,10 +12,17 @@
 typedef struct clsi_node {
     uint8_t op, function, i, j; /* i, j: orders of a quotient; i = 1: a SYMBOL that is learned */
     /* CLS_NO_NODE where unused; a SYMBOL keeps its name's index in [0], a FIELD other numbers
-     * (fields.c): its arguments are had by clsi_arg */
+     * (fields.c): its arguments are had by clsi_arg; a CONSTANT its value in [1] and [2], had by clsi_value:
+     * of a large system there are millions of nodes */
     uint32_t arg[3];
-    double value; /* CONSTANT */
 } clsi_node;
+
+/* Of a CONSTANT. */
+static inline double clsi_value(const clsi_node *n) {
+    double value;
+    memcpy(&value, &n->arg[1], sizeof value);
+    return value;
+}
 
 /* The inputs of a field: n nodes from `first` on. */
 typedef struct clsi_point_list {
@@ -85,6 +92,8 @@ cls_status clsi_graph_copy(const cls_graph *g, cls_graph **out, cls_error *error
 /* Gives back the table that nodes are looked up in, a good part of a large graph's memory; it is made again
  * when something is built. */
 void clsi_graph_pack(cls_graph *g);
+/* Gives back all nodes: there are none then. Its names and its status stay. */
+void clsi_graph_empty(cls_graph *g);
 const cls_graph_limits *clsi_graph_limits(const cls_graph *g);
 /* Records a failure (the first one stays) and returns CLS_NO_NODE. */
 cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text);

@@ -204,6 +204,15 @@ cls_status clsi_program_create_open(const cls_graph *g, clsi_parameters paramete
                                     size_t n_early_inputs, size_t n_inputs, const cls_node *inputs,
                                     size_t n_first_outputs, size_t n_outputs,
                                     const cls_node *outputs, cls_program **out, cls_error *error);
+/* The last one of a graph without fields, which is empty afterwards: there is room for the plan then. */
+cls_status clsi_program_create_last(cls_graph *g, size_t n_early_inputs, size_t n_inputs,
+                                    const cls_node *inputs, size_t n_first_outputs,
+                                    size_t n_outputs, const cls_node *outputs, cls_program **out,
+                                    cls_error *error);
+/* Of a long program with a plan the instructions that it was made of, five times as large as all that a run
+ * reads: for those who neither write the program out nor look for what is not finite in it. */
+enum { CLSI_MANY_CODE = 100000 };
+void clsi_program_forget_code(cls_program *p);
 /* The slopes of `a` in all parameters, theta (n), for lanes: a program whose results are read by
  * clsi_lanes_slopes and clsi_lanes_add. Field nodes that are being learned are differentiated by
  * their kernels; CLS_USAGE where there is none (second derivatives of such a field). */

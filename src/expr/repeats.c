@@ -91,9 +91,9 @@ static int write_member(clsi_repeats *r, const clsi_cone *cone, size_t k) {
 static uint64_t hash_key(const clsi_node *key, size_t n) {
     uint64_t h = n;
     for (size_t k = 0; k < n; k++) {
-        uint64_t word[3];
+        uint64_t word[2];
         memcpy(word, &key[k], sizeof word);
-        for (int i = 0; i < 3; i++) h = (h ^ word[i] ^ h >> 29) * 0x9e3779b97f4a7c15u;
+        for (int i = 0; i < 2; i++) h = (h ^ word[i] ^ h >> 29) * 0x9e3779b97f4a7c15u;
     }
     return h ^ h >> 32;
 }
@@ -175,7 +175,7 @@ static int match_member(clsi_repeats *r, const clsi_node *want, cls_node a) {
     const cls_graph *g = r->g;
     const clsi_node *have = &g->nodes[a];
     if (have->op != want->op || have->function != want->function || have->i != want->i ||
-        have->j != want->j || memcmp(&have->value, &want->value, sizeof have->value) != 0)
+        have->j != want->j)
         return 0;
     size_t args = clsi_arg_count(g, a);
     for (size_t i = 0; i < args; i++) {

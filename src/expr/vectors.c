@@ -123,6 +123,12 @@ INLINE void run_op(const clsi_plan *plan, const clsi_vector_op *op, double *work
 
 /* ---- tiles ---- */
 
+#if defined(__GNUC__)
+#define CLSI_FETCH(from) __builtin_prefetch(from)
+#else
+#define CLSI_FETCH(from) (void)(from)
+#endif
+
 size_t clsi_plan_size(const clsi_plan *plan) {
     return plan->n_registers + plan->n_scratch;
 }
@@ -148,6 +154,14 @@ INLINE void deliver(const clsi_plan *plan, const clsi_tile *tile, int fused, int
     }
 }
 
+/* The next tile's numbers on their way: of arrays that stay in memory a tile reads too little for the machine
+ * to see a stream. In the cache it costs more than it saves. */
+INLINE void fetch(const clsi_vector_op *op, const double *from, size_t step) {
+    enum { LINE = 8, IN_MEMORY = 1 << 15 };
+    for (size_t i = CLSI_TILE * step; op->n >= IN_MEMORY && i < 2 * CLSI_TILE * step; i += LINE)
+        CLSI_FETCH(from + i);
+}
+
 /* The elements of an operation that belong to the tile from `now` on; fused: machine code has computed them. */
 INLINE void run_tile(const clsi_plan *plan, const clsi_tile *tile, int fused, int64_t now,
                      double *work, double *scratch, double *out) {
@@ -160,6 +174,9 @@ INLINE void run_tile(const clsi_plan *plan, const clsi_tile *tile, int fused, in
         .n = (uint32_t)(end - first), .step_a = op->step_a, .step_b = op->step_b};
     const double *a = work + op->a + first * op->step_a, *b = work + op->b + first * op->step_b;
     double *r = work + op->result + first;
+    if (!fused && tile->a == CLSI_IN_REGISTERS) fetch(op, a, op->step_a);
+    if (!fused && tile->b == CLSI_IN_REGISTERS && op->b != op->a) fetch(op, b, op->step_b);
+    if (!fused && tile->result == CLSI_IN_REGISTERS) fetch(op, r, 1);
     if (tile->a != CLSI_IN_REGISTERS) a = scratch + tile->a + skip;
     if (tile->b != CLSI_IN_REGISTERS) b = scratch + tile->b + skip;
     if (tile->result != CLSI_IN_REGISTERS) r = scratch + tile->result + skip;

@@ -219,7 +219,7 @@ cls_status cls_simulator_create(const cls_system *system, const cls_simulate_opt
     cls_status status = check_options(&o, error);
     if (status != CLS_OK) return status;
     clsi_stepper *sp;
-    status = clsi_stepper_create(system, &o, &sp, error);
+    status = clsi_stepper_create_lean(system, &o, &sp, error);
     if (status != CLS_OK) return status;
     if (o.first_step == CLS_FIRST_PAPER && !sp->paper) {
         clsi_stepper_free(&sp);
@@ -393,9 +393,8 @@ static void describe_state(const cls_simulator *sim, clsi_text *text) {
     if (sim->n_state > 12) clsi_text_append(text, ", ...");
 }
 
-/* The term of the residual that is not finite, as the user would write it. */
-static void describe_term(cls_simulator *sim, clsi_text *text) {
-    const clsi_stepper *sp = sim->stepper;
+/* The term of the residual that is not finite, as the user would write it; of equations like those of `sp`. */
+static void describe_term_of(cls_simulator *sim, const clsi_stepper *sp, clsi_text *text) {
     const cls_program *programs[] = {sp->residual, sp->next};
     double *work[] = {sim->newton.work_residual, sim->newton.work_next};
     for (int i = 0; i < 2; i++) {
@@ -405,6 +404,18 @@ static void describe_term(cls_simulator *sim, clsi_text *text) {
         clsi_text_printf(text, "; the term %.300s is not finite", printed ? printed : "?");
         cls_text_free(&printed);
         return;
+    }
+}
+
+/* A lean stepper has forgotten its terms: the equations are written once more. */
+static void describe_term(cls_simulator *sim, clsi_text *text) {
+    const clsi_stepper *sp = sim->stepper;
+    clsi_stepper *whole = NULL;
+    if (!sp->residual || sp->residual->code) {
+        describe_term_of(sim, sp, text);
+    } else if (clsi_stepper_create(sp->origin, &sp->options, &whole, NULL) == CLS_OK) {
+        describe_term_of(sim, whole, text);
+        clsi_stepper_free(&whole);
     }
 }
 

@@ -16,9 +16,17 @@ typedef struct compiler {
     int settable;            /* they may change from run to run */
     cls_node *inputs;        /* base, unknowns */
     cls_node *outputs;       /* room for the largest program but the residual */
+    clsi_rows rows;          /* entries of J, where they are few in a row */
     int dense;               /* J is wanted whole */
     cls_error *error;
 } compiler;
+
+/* A stepper of many unknowns for motions only. */
+static int is_lean(const clsi_stepper *sp, const cls_graph *g) {
+    enum { MANY_NODES = 1000000 };
+    return sp->lean && sp->lu && !sp->n_free && !sp->scheme->noise && !g->n_fields &&
+           g->n > MANY_NODES;
+}
 
 static cls_status compile(compiler *c, size_t n_inputs, size_t n_first, size_t n_outputs,
                           cls_program **out) {
@@ -29,6 +37,16 @@ static cls_status compile(compiler *c, size_t n_inputs, size_t n_first, size_t n
     cls_status status = clsi_program_create_open(c->st->g, free, early, n_inputs, c->inputs,
                                                  n_first, n_outputs, c->outputs, out, c->error);
     if (status == CLS_OK) c->sp->work_size += cls_program_work_size(*out);
+    return status;
+}
+
+/* The residual, with which the graph ends. */
+static cls_status compile_last(compiler *c, size_t n_first, size_t n_outputs) {
+    clsi_stepper *sp = c->sp;
+    cls_status status =
+        clsi_program_create_last(c->st->g, sp->n_base, sp->n_base + sp->n_unknowns, c->inputs,
+                                 n_first, n_outputs, c->outputs, &sp->residual, c->error);
+    if (status == CLS_OK) sp->work_size += cls_program_work_size(sp->residual);
     return status;
 }
 
@@ -46,8 +64,12 @@ static cls_status compile_rows(compiler *c, const cls_node *entries) {
     else
         status = cls_jacobian(st->g, k, st->residual, k, st->unknown, outputs + first);
     c->outputs = outputs;
-    status = status == CLS_OK ? compile(c, c->sp->n_base + k, first, first + n, &c->sp->residual)
-                              : cls_graph_status(st->g, c->error);
+    if (status != CLS_OK)
+        status = cls_graph_status(st->g, c->error);
+    else if (is_lean(c->sp, st->g))
+        status = compile_last(c, first, first + n);
+    else
+        status = compile(c, c->sp->n_base + k, first, first + n, &c->sp->residual);
     c->outputs = kept;
     free(outputs);
     return status;
@@ -57,29 +79,33 @@ static cls_status compile_rows(compiler *c, const cls_node *entries) {
  * (docs/decisions/0050). */
 enum { FEW_UNKNOWNS = 24 };
 
-static cls_status compile_residual(compiler *c) {
+/* The Jacobian: its pattern, and of one with many entries in a row the residual's program. */
+static cls_status find_jacobian(compiler *c) {
     clsi_step *st = c->st;
     clsi_stepper *sp = c->sp;
     size_t k = st->n_unknowns;
-    clsi_rows rows;
+    clsi_rows *rows = &c->rows;
     sp->n_jacobian = k * k;
     if (k <= FEW_UNKNOWNS || c->dense) return compile_rows(c, NULL);
-    cls_status status = clsi_sparse_jacobian(st->g, k, st->residual, k, st->unknown, &rows);
+    cls_status status = clsi_sparse_jacobian(st->g, k, st->residual, k, st->unknown, rows);
     if (status != CLS_OK) return clsi_graph_failed(st->g, c->error);
-    if (2 * rows.n < k * k) {
-        sp->n_jacobian = rows.n;
-        status = clsi_sparse_lu_create_fast(k, rows.start, rows.column, &sp->lu, c->error);
-        if (!sp->n_free)
-            clsi_graph_pack(st->g); /* nothing more is built, and this is the largest program */
-        if (status == CLS_OK) status = compile_rows(c, rows.node);
-        if (status == CLS_OK) sp->work_size += clsi_sparse_lu_size(sp->lu);
-        if (status == CLS_OK && !sp->n_lifted) sp->price = clsi_krylov_price(sp->lu);
-        if (sp->price > 0) sp->work_size += clsi_krylov_size(sp->lu);
-    } else {
-        status = compile_rows(c, NULL);
-    }
-    clsi_rows_clear(&rows);
+    if (2 * rows->n >= k * k) return compile_rows(c, NULL);
+    sp->n_jacobian = rows->n;
+    status = clsi_sparse_lu_create_fast(k, rows->start, rows->column, &sp->lu, c->error);
+    if (!sp->n_free) clsi_graph_pack(st->g); /* nothing more is built */
+    if (status == CLS_OK) sp->work_size += clsi_sparse_lu_size(sp->lu);
+    if (status == CLS_OK && !sp->n_lifted) sp->price = clsi_krylov_price(sp->lu);
+    if (sp->price > 0) sp->work_size += clsi_krylov_size(sp->lu);
+    free(rows->start); /* the largest program is next but two */
+    free(rows->column);
+    rows->start = NULL;
+    rows->column = NULL;
     return status;
+}
+
+/* The largest program last: by then nobody else needs the graph. */
+static cls_status compile_residual(compiler *c) {
+    return c->sp->residual ? CLS_OK : compile_rows(c, c->rows.node);
 }
 
 static cls_status compile_guard(compiler *c) {
@@ -357,6 +383,14 @@ static cls_status compile_heat(compiler *c) {
     return n ? compile(c, c->sp->n_base, n, n, &c->sp->heat) : CLS_OK;
 }
 
+/* What the programs that are there were made of, if they only run. */
+static void forget_code(clsi_stepper *sp) {
+    cls_program *const programs[] = {sp->guess,   sp->residual, sp->next,  sp->guard,
+                                     sp->monitor, sp->ascent,   sp->scale, sp->heat};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs && sp->lean; i++)
+        clsi_program_forget_code(programs[i]);
+}
+
 static cls_status compile_all(compiler *c) {
     clsi_stepper *sp = c->sp;
     clsi_step *st = c->st;
@@ -367,7 +401,9 @@ static cls_status compile_all(compiler *c) {
     for (size_t k = 0; k < sp->n_free; k++) c->inputs[sp->nz + 2 + sp->nu + k] = c->symbols[k];
     int measured = !sp->n_free || c->settable;
     cls_status status = measured ? compile_monitor(c) : CLS_OK;
+    forget_code(sp);
     if (status == CLS_OK && measured) status = compile_scale(c);
+    forget_code(sp);
     if (status == CLS_OK && measured) status = compile_ascent(c);
     if (status != CLS_OK || !st) return status;
     c->inputs[sp->nz + 2] = st->h;
@@ -381,14 +417,18 @@ static cls_status compile_all(compiler *c) {
     memcpy(c->inputs + sp->n_base, st->unknown, sp->n_unknowns * sizeof(cls_node));
     memcpy(c->outputs, st->guess, sp->n_unknowns * sizeof(cls_node));
     status = compile(c, sp->n_base, sp->n_unknowns, sp->n_unknowns, &sp->guess);
+    forget_code(sp);
     if (status == CLS_OK && measured) status = compile_heat(c);
-    if (status == CLS_OK) status = compile_residual(c);
+    forget_code(sp);
+    if (status == CLS_OK) status = find_jacobian(c);
     if (status == CLS_OK) status = compile_guard(c);
     if (status == CLS_OK) status = compile_next(c);
     if (status == CLS_OK && st->paper_start) {
         memcpy(c->outputs, st->paper_start, sp->nz * sizeof(cls_node));
         status = compile(c, sp->n_base, sp->nz, sp->nz, &sp->paper);
     }
+    if (status == CLS_OK) status = compile_residual(c);
+    forget_code(sp);
     return status;
 }
 
@@ -426,6 +466,7 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
                   settable,
                   clsi_calloc(sp->n_base + k, sizeof(cls_node)),
                   clsi_calloc(room, sizeof(cls_node)),
+                  {0},
                   dense,
                   error};
     sp->of_state = clsi_calloc(k, sizeof *sp->of_state);
@@ -437,25 +478,29 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
     } else {
         (void)clsi_no_memory(error);
     }
+    clsi_rows_clear(&c.rows);
     free(c.inputs);
     free(c.outputs);
     return status;
 }
 
+/* Who takes derivatives of the step, and who runs motions only. */
+enum { CLOSED, OPEN, LEAN };
+
 static cls_status create_any(const cls_system *s, const cls_simulate_options *options,
-                             double length, int open, int dense, size_t n_free,
+                             double length, int kind, int dense, size_t n_free,
                              const cls_node *symbols, clsi_stepper **out, clsi_step **step,
                              cls_error *error);
 
 /* On a view of the system, which the stepper keeps. */
-cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
-                               clsi_stepper **out, cls_error *error) {
+static cls_status create_viewing(const cls_system *s, const cls_simulate_options *options, int kind,
+                                 clsi_stepper **out, cls_error *error) {
     clsi_step *st = NULL;
     cls_system *view;
     *out = NULL;
     cls_status status = clsi_system_view(s, &view, error);
     if (status == CLS_OK)
-        status = create_any(view, options, options->h, 0, 0, 0, NULL, out, &st, error);
+        status = create_any(view, options, options->h, kind, 0, 0, NULL, out, &st, error);
     clsi_step_free(&st);
     if (status == CLS_OK) clsi_stepper_make_native(*out, 0);
     if (status == CLS_OK)
@@ -465,10 +510,28 @@ cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *
     return status;
 }
 
+cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
+                               clsi_stepper **out, cls_error *error) {
+    return create_viewing(s, options, CLOSED, out, error);
+}
+
+cls_status clsi_stepper_create_lean(const cls_system *s, const cls_simulate_options *options,
+                                    clsi_stepper **out, cls_error *error) {
+    cls_status status = create_viewing(s, options, LEAN, out, error);
+    if (status != CLS_OK) return status;
+    (*out)->origin = s;
+    if (!cls_graph_size(
+            (*out)->view->g)) { /* names are asked for: they are in the system's graph, too */
+        cls_graph_free(&(*out)->view->g);
+        (*out)->view->g = s->g;
+    }
+    return status;
+}
+
 cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_options *options,
                                     size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                     clsi_step **step, cls_error *error) {
-    return create_any(s, options, options->h, 1, 1, n_free, symbols, out, step, error);
+    return create_any(s, options, options->h, OPEN, 1, n_free, symbols, out, step, error);
 }
 
 cls_status clsi_stepper_create_settable(const cls_system *s, const clsi_stepper *like,
@@ -476,7 +539,7 @@ cls_status clsi_stepper_create_settable(const cls_system *s, const clsi_stepper 
                                         cls_error *error) {
     clsi_step *st;
     cls_status status =
-        create_any(s, &like->options, like->length, 0, 0, n_free, symbols, out, &st, error);
+        create_any(s, &like->options, like->length, CLOSED, 0, n_free, symbols, out, &st, error);
     clsi_step_free(&st);
     return status;
 }
@@ -525,9 +588,10 @@ void clsi_stepper_make_native(clsi_stepper *sp, int lanes) {
 }
 
 static cls_status create_any(const cls_system *s, const cls_simulate_options *options,
-                             double length, int open, int dense, size_t n_free,
+                             double length, int kind, int dense, size_t n_free,
                              const cls_node *symbols, clsi_stepper **out, clsi_step **step,
                              cls_error *error) {
+    int open = kind == OPEN;
     *out = NULL;
     *step = NULL;
     if (s->n_unknown)
@@ -552,6 +616,7 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
     sp->options.scheme = sp->scheme->info.name;
     sp->n_free = n_free;
     sp->books = !open;
+    sp->lean = kind == LEAN;
     clsi_step *st = NULL;
     if (sp->scheme->build) status = clsi_step_create(s, sp->scheme, length, &st, error);
     if (status == CLS_OK) status = create(sp, st, symbols, !open, dense, error);
@@ -585,6 +650,7 @@ void clsi_stepper_free(clsi_stepper **stepper) {
     free(sp->domain);
     free(sp->of_state);
     free(sp->outside);
+    if (sp->origin && sp->view->g == sp->origin->g) sp->view->g = NULL; /* lent */
     clsi_system_view_free(&sp->view);
     free(sp);
     *stepper = NULL;

@@ -12,7 +12,9 @@
  * that are being learned); unknowns follow. */
 typedef struct clsi_stepper {
     const cls_system *s;
-    cls_system *view; /* s itself where the stepper has built on its own graph, else NULL */
+    cls_system *view;         /* s itself where the stepper has built on its own graph, else NULL */
+    int lean;                 /* see clsi_stepper_create_lean ... */
+    const cls_system *origin; /* ... and what it was made of */
     const clsi_scheme *scheme;
     cls_simulate_options options;
     size_t nz, nu, n_owed, n_free, first_free, n_base, n_unknowns, n_positive, n_guarded;
@@ -58,6 +60,10 @@ enum {
 
 cls_status clsi_stepper_create(const cls_system *s, const cls_simulate_options *options,
                                clsi_stepper **out, cls_error *error);
+/* The same for motions only: of a large system it keeps neither the graph of the step nor the instructions of
+ * its programs, most of its memory. */
+cls_status clsi_stepper_create_lean(const cls_system *s, const cls_simulate_options *options,
+                                    clsi_stepper **out, cls_error *error);
 /* The same for a system with free symbols, whose step is given to the caller for derivatives. Such
  * a stepper serves Newton; simulators need one without. */
 cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_options *options,
