@@ -71,8 +71,6 @@ struct cls_formulas {
     int refitted;
     char *notes;
 };
-/* The formula of part i with its constants as names or numbers; the caller's. */
-char *clsi_formula_text(const cls_formula *f, int names);
 
 /* ---- rewrite.c ---- */
 

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *clsi_formula_text(const cls_formula *f, int names) {
+/* The formula of part i with its constants as names or numbers; the caller's. */
+static char *formula_text(const cls_formula *f, int names) {
     clsi_text t = {0};
     char number[CLSI_NUMBER];
     for (size_t k = 0; k < f->n_terms; k++) {
@@ -100,7 +101,7 @@ static cls_status print_part(const cls_formulas *all, size_t i, const char *at, 
                              const char *end, int open, clsi_text *t, cls_error *error) {
     const cls_formula *f = &all->list[i];
     const cls_system *s = all->model->system;
-    char *text = clsi_formula_text(f, 1), number[CLSI_NUMBER];
+    char *text = formula_text(f, 1), number[CLSI_NUMBER];
     if (!text) return clsi_no_memory(error);
     print_constants(t, f, open);
     int positive = all->floor[i] > 0;
@@ -211,7 +212,7 @@ cls_status cls_formulas_write(const cls_formulas *formulas, const char *path, cl
 /* ---- for a person ---- */
 
 static void print_formula(clsi_text *t, const cls_formula *f, int refitted) {
-    char *text = clsi_formula_text(f, 0);
+    char *text = formula_text(f, 0);
     clsi_text_printf(t, "\n%s, %s\n", f->part, f->what);
     if (!f->n_terms) {
         clsi_text_printf(t, "  no formula: %s\n", f->reason);

@@ -37,28 +37,8 @@
 #define each_exp_from     LOOP(each_exp_from)
 #define each_power_from   LOOP(each_power_from)
 #define each_pow_from     LOOP(each_pow_from)
-#define HELP              static inline __attribute__((always_inline)) TARGET
 
-typedef double vector __attribute__((vector_size(WIDTH * sizeof(double))));
-typedef long long bits __attribute__((vector_size(WIDTH * sizeof(double))));
-
-HELP vector load(const double *from) {
-    vector v;
-    memcpy(&v, from, sizeof v);
-    return v;
-}
-
-HELP void store(double *to, vector v) {
-    memcpy(to, &v, sizeof v);
-}
-
-HELP vector splat(double x) {
-    return (vector)ALL(x);
-}
-
-HELP vector pick(bits mask, vector yes, vector no) {
-    return (vector)((mask & (bits)yes) | (~mask & (bits)no));
-}
+#include "expr/width.h"
 
 /* Something is negative where a sample is unusual. */
 HELP int any(bits off) {

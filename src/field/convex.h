@@ -32,7 +32,6 @@ double clsi_convex_slope(double theta);
 /* The heat of a gas, C (exp(alpha x) - 1)/alpha, with alpha between these. */
 #define CLSI_CONVEX_COLD 1e-4
 #define CLSI_CONVEX_HOT  8.0
-double clsi_convex_exponent(double theta);
 
 /* ---- convex_joint.c: everything but N, as a function of the parts' values and the inputs ---- */
 

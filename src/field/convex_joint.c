@@ -31,7 +31,7 @@ double clsi_convex_slope(double theta) {
     return (theta > 0 ? 1 : e) / (1 + e);
 }
 
-double clsi_convex_exponent(double theta) {
+static double exponent_of(double theta) {
     return CLSI_CONVEX_COLD + (CLSI_CONVEX_HOT - CLSI_CONVEX_COLD) * clsi_convex_slope(theta);
 }
 
@@ -75,7 +75,7 @@ void clsi_convex_prepare(const clsi_convex *c, const double *rest, clsi_convex_n
         out->slope_map[j] = clsi_convex_slope(slope[j]);
     }
     for (size_t j = 0; j < c->thermal; j++) {
-        out->exponent[j] = clsi_convex_exponent(exponent[j]);
+        out->exponent[j] = exponent_of(exponent[j]);
         out->exponent_map[j] = (CLSI_CONVEX_HOT - CLSI_CONVEX_COLD) * bend(exponent[j]);
     }
 }

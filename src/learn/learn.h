@@ -384,8 +384,6 @@ cls_status clsi_residual_create(const clsi_points *points, const clsi_unknowns *
                                 clsi_residual **out, cls_error *error);
 void clsi_residual_free(clsi_residual **r);
 
-/* Values of the field symbols at which every part vanishes. */
-void clsi_zero_parts(const clsi_unknowns *us, cls_node *zero);
 /* From y and the inputs: affine, homogeneous, the programs. */
 cls_status clsi_residual_compile(clsi_residual *r, size_t n_inputs, const cls_node *inputs,
                                  const cls_node *y, cls_error *error);
@@ -473,8 +471,6 @@ cls_status clsi_entropy_rates(const clsi_points *p, const cls_system *s, double 
  * the sum of all, without the exchange. */
 void clsi_balance_rates(const cls_system *s, const clsi_flows *flows, const cls_node *v,
                         const cls_node *T, const cls_node *S_rate, cls_node *rate);
-/* root (m): the first of the entropies that i exchanges heat with, itself among them. */
-void clsi_exchange_roots(const cls_system *s, const clsi_flows *flows, size_t *root);
 /* Weights of the balances, in the units of the momenta's. */
 void clsi_weigh_balances(clsi_residual *r);
 /* The temperatures as functions of the parameters, at some of the data. */

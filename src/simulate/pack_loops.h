@@ -1,8 +1,6 @@
 /* The loops of pack.c over lanes, in vectors of WIDTH numbers, L of them in a row; compiled for each kind of machine that
  * pack.c names by TARGET, with names by LOOP. Comparisons give masks: all bits or none, as the flags are. */
 
-typedef double LOOP(numbers) __attribute__((vector_size(WIDTH * sizeof(double))));
-typedef long long LOOP(masks) __attribute__((vector_size(WIDTH * sizeof(double))));
 #define vector LOOP(numbers)
 #define bits   LOOP(masks)
 #define load   LOOP(load)
@@ -10,25 +8,8 @@ typedef long long LOOP(masks) __attribute__((vector_size(WIDTH * sizeof(double))
 #define splat  LOOP(splat)
 #define pick   LOOP(pick)
 #define LANES  for (size_t l = 0; l < L; l += WIDTH)
-#define HELP   static inline __attribute__((always_inline)) TARGET
 
-HELP vector load(const double *from) {
-    vector v;
-    memcpy(&v, from, sizeof v);
-    return v;
-}
-
-HELP void store(double *to, vector v) {
-    memcpy(to, &v, sizeof v);
-}
-
-HELP vector splat(double x) {
-    return (vector)ALL(x);
-}
-
-HELP vector pick(bits mask, vector yes, vector no) {
-    return (vector)((mask & (bits)yes) | (~mask & (bits)no));
-}
+#include "expr/width.h"
 
 HELP bits LOOP(flags)(const flag *from) {
     bits b;

@@ -40,7 +40,10 @@ static double covariance_at(size_t n, const double *r, const size_t *which, size
     return sum / (double)n;
 }
 
-size_t clsi_memory(size_t n, const double *r, const size_t *which, size_t most, double *rho) {
+/* The autocorrelation of n residuals in time order inside of the windows `which`, by the autoregression
+ * that Bayes' criterion chooses: rho (most + 1), rho[0] = 1. Returns the last lag that counts. */
+static size_t find_memory(size_t n, const double *r, const size_t *which, size_t most,
+                          double *rho) {
     double c[MOST_ORDER + 1], a[MOST_ORDER + 1] = {0}, best[MOST_ORDER + 1] = {0};
     size_t order = 0;
     for (size_t l = 0; l <= MOST_ORDER; l++) c[l] = covariance_at(n, r, which, l);
@@ -166,7 +169,7 @@ static int measure_memory(doubting *d, const double *theta) {
             sum += list[i] * list[i] / (m->sigma[c] * m->sigma[c]);
         }
         d->power[c] = n ? sum / (double)n * degrees(m, d->fitted) : 1;
-        d->last[c] = clsi_memory(n, list, which, MOST_LAG, d->rho + c * (MOST_LAG + 1));
+        d->last[c] = find_memory(n, list, which, MOST_LAG, d->rho + c * (MOST_LAG + 1));
     }
     free(list);
     free(which);

@@ -124,7 +124,7 @@ static cls_status compile_adjoint(clsi_residual *r, size_t before, const cls_nod
 
 /* A part made positive by form, (u + sqrt(u^2 + floor^2))/2, vanishes far below zero; at a power of
  * two exactly. */
-void clsi_zero_parts(const clsi_unknowns *us, cls_node *zero) {
+static void zero_parts(const clsi_unknowns *us, cls_node *zero) {
     cls_graph *g = us->s->g;
     for (size_t k = 0; k < us->n_symbols; k++) zero[k] = cls_constant(g, 0);
     for (size_t i = 0; i < us->n; i++)
@@ -138,7 +138,7 @@ static cls_status find_homogeneous(clsi_residual *r, const cls_node *y, cls_erro
     size_t Q = r->n_quantities, K = us->n_symbols;
     cls_node *zero = clsi_calloc(K + Q + 1, sizeof *zero), *constant = zero + K;
     if (!zero) return clsi_no_memory(error);
-    clsi_zero_parts(us, zero);
+    zero_parts(us, zero);
     cls_status status = cls_substitute(us->s->g, Q, y, K, us->symbols, zero, constant);
     r->homogeneous = status == CLS_OK;
     for (size_t i = 0; i < Q && status == CLS_OK; i++) {

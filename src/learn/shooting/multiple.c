@@ -338,11 +338,6 @@ static void set_priors(clsi_multiple *m, const double *z) {
 
 /* ---- windows ---- */
 
-static size_t rows_to_learn(const clsi_multiple *m, const clsi_segment *g) {
-    (void)m;
-    return g->first + g->train;
-}
-
 /* Pieces of about `rows` rows of [begin, end), equally long. Counts when list is NULL. */
 static size_t divide(size_t segment, size_t begin, size_t end, size_t rows, clsi_piece *list) {
     size_t n = end - begin, parts = (n + rows / 2) / rows;
@@ -358,7 +353,7 @@ static size_t make_pieces(const clsi_multiple *m, size_t rows, clsi_piece *list)
     size_t n = 0;
     for (size_t s = 0; s < m->data->n_segments; s++) {
         const clsi_segment *g = &m->data->segment[s];
-        size_t end = rows_to_learn(m, g);
+        size_t end = g->first + g->train;
         for (size_t i = g->first; i < end;) {
             size_t stop = i;
             while (stop < end && !m->cut[stop]) stop++;

@@ -195,8 +195,4 @@ cls_status clsi_advise(clsi_multiple *m, const double *theta, const char *const 
 cls_status clsi_bootstrap(clsi_multiple *m, const double *theta, size_t n, uint64_t seed,
                           double *members, double *scatter, cls_error *error);
 
-/* The autocorrelation of n residuals in time order inside of the windows `which`, by the autoregression
- * that Bayes' criterion chooses: rho (most + 1), rho[0] = 1. Returns the last lag that counts. */
-size_t clsi_memory(size_t n, const double *r, const size_t *which, size_t most, double *rho);
-
 #endif

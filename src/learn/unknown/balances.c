@@ -66,7 +66,8 @@ static int exchange(const cls_system *s, const clsi_flows *f, size_t i, size_t k
            !cls_is_constant(g, f->operator_heat[k], 0);
 }
 
-void clsi_exchange_roots(const cls_system *s, const clsi_flows *f, size_t *root) {
+/* root (m): the first of the entropies that i exchanges heat with, itself among them. */
+static void exchange_roots(const cls_system *s, const clsi_flows *f, size_t *root) {
     for (size_t i = 0; i < s->m; i++) root[i] = i;
     for (int again = 1; again;) {
         again = 0;
@@ -84,7 +85,7 @@ void clsi_balance_rates(const cls_system *s, const clsi_flows *f, const cls_node
     cls_graph *g = s->g;
     size_t m = s->m, *root = clsi_calloc(m, sizeof *root);
     if (!root) return;
-    clsi_exchange_roots(s, f, root);
+    exchange_roots(s, f, root);
     for (size_t i = 0; i < m; i++) rate[i] = cls_sub(g, f->heat[i], cls_mul(g, T[i], S_rate[i]));
     for (size_t r = 0; r < m; r++) {
         cls_node sum = cls_constant(g, 0);
@@ -184,7 +185,7 @@ static cls_status compile(clsi_temperatures *t, cls_error *error) {
     clsi_flows flows;
     clsi_place at = {.T = T, .t = s->t};
     cls_status status = clsi_flows_of(s, &at, NULL, inputs + nz + 1 + K, &flows);
-    if (status == CLS_OK) clsi_exchange_roots(s, &flows, t->root);
+    if (status == CLS_OK) exchange_roots(s, &flows, t->root);
     if (status == CLS_OK) status = cls_jacobian(g, m, T, K, us->symbols, T + m);
     if (status == CLS_OK)
         status = cls_program_create(g, nz + 1 + K, inputs, m + m * K, T, &t->program, error);
