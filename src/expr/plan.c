@@ -89,7 +89,7 @@ typedef struct operands {
 
 static operands moved_operands(clsi_planner *s, uint32_t k) {
     const clsi_instruction *in = &s->p->code[k];
-    operands at = {s->negative[k] != CLSI_NOWHERE ? s->negative[k] : place_of(s, in->a), 0};
+    operands at = {clsi_turned(s, k) ? s->negative[k] : place_of(s, in->a), 0};
     at.b = place_of(s, in->b);
     int commutes = in->code == CLSI_ADD || in->code == CLSI_MUL || s->adds[k];
     if (!commutes || (at.a | at.b) & CLSI_IN_CONSTANTS || at.a <= at.b) return at;

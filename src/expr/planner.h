@@ -29,19 +29,24 @@ typedef struct clsi_planner {
     size_t n_values, vectorised;
     size_t stage_begin; /* of ops */
     size_t block_room, constants_room, ops_room, code_room;
-    uint32_t *uses;              /* (n_instructions) */
     uint32_t *level, *place;     /* (registers); place: in the plan */
     uint32_t *block;             /* (values): the operation that makes them */
     unsigned char *stage, *live; /* (n_instructions) */
+    unsigned char *uses;         /* (n_instructions) 0, 1, or 2 for more */
     unsigned char *adds;         /* (n_instructions) a SUB that adds the negative of a product */
-    uint32_t *negative;          /* (n_instructions) of such a product: its constant, in the plan */
-    clsi_kind_of_work *kinds;    /* sorted by stage, level and key */
-    uint32_t *slots;             /* (n_slots) where kinds are looked up: their numbers + 1 */
-    uint32_t *items, *scalars;   /* (n_instructions) items: those that are needed, by kinds */
-    clsi_pair *pairs;            /* of one kind, and room to sort them */
+    uint32_t
+        *negative; /* (n_instructions) of such a product: its constant, in the plan; NULL: none */
+    clsi_kind_of_work *kinds;  /* sorted by stage, level and key */
+    uint32_t *slots;           /* (n_slots) where kinds are looked up: their numbers + 1 */
+    uint32_t *items, *scalars; /* (n_instructions) items: those that are needed, by kinds */
+    clsi_pair *pairs;          /* of one kind, and room to sort them */
     size_t n_scalars, pairs_room, n_kinds, kinds_room, n_slots, last_kind;
     int failed;
 } clsi_planner;
+
+static inline int clsi_turned(const clsi_planner *s, size_t k) {
+    return s->negative && s->negative[k] != CLSI_NOWHERE;
+}
 
 /* ---- plan.c; failures stay in s->failed ---- */
 /* Where a new constant stands. */

@@ -26,7 +26,8 @@ static uint64_t mix(uint64_t h, uint64_t x) {
 
 static void count_use(clsi_planner *s, uint32_t reg) {
     if (reg < s->base) return;
-    s->uses[reg - s->base]++;
+    unsigned char *uses = &s->uses[reg - s->base];
+    *uses = (unsigned char)(*uses ? 2 : 1);
 }
 
 static void count_uses(clsi_planner *s) {
@@ -35,8 +36,7 @@ static void count_uses(clsi_planner *s) {
         count_use(s, p->code[k].a);
         if (!clsi_is_unary(&p->code[k])) count_use(s, p->code[k].b);
     }
-    for (size_t k = 0; k < p->n_outputs; k++)
-        if (p->outputs[k] >= s->base) s->uses[p->outputs[k] - s->base]++;
+    for (size_t k = 0; k < p->n_outputs; k++) count_use(s, p->outputs[k]);
     size_t k = 0;
     for (int now = 0; now < CLSI_STAGES; now++)
         for (; k < p->end[now]; k++) s->stage[k] = (unsigned char)now;
@@ -144,6 +144,13 @@ static void turn_sign(clsi_planner *s, size_t k) {
     if (s->p->code[k].code != CLSI_SUB || b < s->base || s->uses[b - s->base] != 1) return;
     const clsi_instruction *product = &s->p->code[b - s->base];
     if (product->code != CLSI_MUL || product->a >= s->p->n_constants) return;
+    if (!s->negative) {
+        s->negative = clsi_malloc(s->p->n_instructions * sizeof *s->negative);
+        for (size_t i = 0; i < s->p->n_instructions && s->negative; i++)
+            s->negative[i] = CLSI_NOWHERE;
+        s->failed |= !s->negative;
+        if (!s->negative) return;
+    }
     s->adds[k] = 1;
     s->negative[b - s->base] = clsi_plan_constant(s, -s->p->constants[product->a]);
 }
@@ -167,18 +174,16 @@ static void find_items(clsi_planner *s) {
 static int open_planner(clsi_planner *s) {
     size_t n = s->p->n_instructions, registers = s->base + n;
     s->plan = clsi_calloc(1, sizeof *s->plan);
-    s->uses = clsi_calloc(4 * n, sizeof *s->uses);
+    s->items = clsi_malloc(2 * n * sizeof *s->items);
     s->level = clsi_calloc(2 * registers, sizeof *s->level);
-    s->stage = clsi_calloc(3, n);
-    if (!s->plan || !s->uses || !s->level || !s->stage) return 0;
+    s->stage = clsi_calloc(4, n);
+    if (!s->plan || !s->items || !s->level || !s->stage) return 0;
     s->plan->outputs = clsi_calloc(s->p->n_outputs, sizeof(uint32_t));
-    s->scalars = s->uses + n;
-    s->negative = s->uses + 2 * n;
-    s->items = s->uses + 3 * n;
-    for (size_t k = 0; k < n; k++) s->negative[k] = CLSI_NOWHERE;
+    s->scalars = s->items + n;
     s->place = s->level + registers;
     s->live = s->stage + n;
     s->adds = s->stage + 2 * n;
+    s->uses = s->stage + 3 * n;
     for (size_t k = 0; k < registers; k++) s->place[k] = CLSI_NOWHERE;
     for (size_t k = 0; k < s->p->n_inputs; k++) s->place[s->p->n_constants + k] = (uint32_t)k;
     clsi_plan_values(s, s->p->n_inputs + 1); /* one more, so that there is a first */
@@ -186,7 +191,8 @@ static int open_planner(clsi_planner *s) {
 }
 
 static void close_planner(clsi_planner *s) {
-    free(s->uses);
+    free(s->items);
+    free(s->negative);
     free(s->level);
     free(s->stage);
     free(s->kinds);

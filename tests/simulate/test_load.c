@@ -1,11 +1,13 @@
 /* Loading many elements: what each of them costs, counted and not timed. Work that is done once for all elements
  * (docs/decisions/0320) and comes back for each of them is seen here. */
 #include "expr/graph.h"
+#include "expr/program.h"
 #include "simulate/simulator.h"
 #include "system/system.h"
 #include "tests/allocations.h"
 #include "tests/simulate/motion.h"
 #include <stdio.h>
+#include <string.h>
 
 static const char *const chain =
     "parameter N = 8, k = 1, c = 0.1, kappa = 0.2\n"
@@ -66,7 +68,46 @@ static void an_element_costs_little(void **unused) {
     check("ring", ring, (cost){66, 165, 13.5});
 }
 
+/* A friction with a root that a motion leaves: which term is not finite is said by equations that are written once
+ * more, for a large stepper has given them back (docs/decisions/0370). */
+static void large_steps_keep_no_code_and_name_their_terms(void **unused) {
+    static const char *const leaving =
+        "parameter N = 8\ncoordinate u[1..N]\nentropy s[1..N]\n"
+        "hamiltonian sum(i in 1..N: p.u[i]^2/2 + exp(s[i])) + sum(i in 1..N-1: (u[i+1] - u[i])^2/2 "
+        "+ "
+        "(u[i+1] - u[i])^4/4)\n"
+        "for i in 1..N: friction on s[i]: u[i] <- -0.1*sqrt(1.05 - u[i])*v.u[i]\n"
+        "for i in 1..N-1: heat exchange s[i] <-> s[i+1]: 0.2\n"
+        "for i in 1..N: start u[i] = 1, v.u[i] = 0.9, s[i] = 0\n";
+    const char *name = "N";
+    double sizes[] = {40, 9000};
+    (void)unused;
+    for (int large = 0; large < 2; large++) {
+        cls_assignments set = {1, &name, &sizes[large]};
+        cls_error error;
+        cls_system *s;
+        if (cls_system_parse(leaving, "leaving", &set, &s, &error) != CLS_OK)
+            fail_msg("%s", error.message);
+        cls_simulator *sim = begin(s, NULL, 0.05);
+        const clsi_stepper *sp = sim->stepper;
+        assert_int_equal(sp->residual->code == NULL, large);
+        assert_int_equal(sp->scale->code == NULL, large);
+        assert_int_equal(sp->s->g == s->g, large);
+        assert_string_equal(cls_node_name(sp->s->g, sp->s->q[3]), "u[4]");
+        cls_status status = CLS_OK;
+        for (int k = 0; k < 20 && status == CLS_OK; k++)
+            status = cls_simulator_advance(sim, 1, &error);
+        assert_int_equal(status, CLS_NUMERIC);
+        assert_non_null(strstr(error.message, "the term sqrt(1.05 - "));
+        assert_non_null(strstr(error.message, " is not finite; the last good state is "));
+        cls_simulator_free(&sim);
+        cls_system_free(&s);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(an_element_costs_little)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_element_costs_little),
+        cmocka_unit_test(large_steps_keep_no_code_and_name_their_terms)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
