@@ -305,10 +305,8 @@ static int by_phase(const void *left, const void *right) {
 static void order_stage(clsi_tiler *t, size_t begin, size_t end) {
     clsi_tile *tiles = t->plan->tiles;
     for (size_t k = begin; k < end; k++)
-        tiles[k] = (clsi_tile){.op = (uint32_t)k,
-                               .result = t->phase[k],
-                               .piece = t->piece[k],
-                               .a = t->rank[k]};
+        tiles[k] = (clsi_tile){
+            .op = (uint32_t)k, .result = t->phase[k], .piece = t->piece[k], .a = t->rank[k]};
     if (begin < end) qsort(tiles + begin, end - begin, sizeof *tiles, by_phase);
     for (size_t k = begin; k < end; k++) {
         tiles[k].result = tiles[k].a = tiles[k].b = CLSI_IN_REGISTERS;

@@ -16,11 +16,11 @@ typedef struct clsi_tiler {
     uint32_t *spare;         /* places of scratch that are free */
     size_t n_spare, phases_room, deliveries_room, scratch;
     uint32_t *piece,
-        *limit; /* (n_ops) clsi_tile.piece, and the last one that an operation may be in */
+        *limit;     /* (n_ops) clsi_tile.piece, and the last one that an operation may be in */
     uint32_t *rank; /* (n_ops) in its piece */
     size_t n_pending, n_local;
-    uint32_t seen;  /* an operand that has no rank yet */
-    int fused; /* there will be machine code */
+    uint32_t seen; /* an operand that has no rank yet */
+    int fused;     /* there will be machine code */
 } clsi_tiler;
 
 enum { CLSI_SINGLE = 16 };
