@@ -35,7 +35,7 @@ struct clsi_fused {
     clsi_fused_store *stores;
 };
 
-enum { CLSI_FUSED_STORES = 48 }; /* of a piece at most */
+enum { CLSI_FUSED_STORES = 128 }; /* of a piece at most */
 
 /* Cells of a vector on this machine; 0: there can be no machine code. */
 int clsi_fused_width(void);

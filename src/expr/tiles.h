@@ -34,7 +34,7 @@ size_t clsi_tiles_maker(const clsi_plan *plan, uint32_t reg);
 /* Machine code computes it. */
 int clsi_tiles_native(const clsi_plan *plan, size_t op);
 int clsi_tiles_stage(const clsi_plan *plan, size_t op);
-enum { CLSI_LONG = 2 * CLSI_TILE }; /* neighbours of an operation that is worth it */
+enum { CLSI_LONG = 128 }; /* neighbours of an operation that is worth it */
 int clsi_tiles_long(const clsi_vector_op *op);
 /* deliver.c: operations cut where what they read is made by another; 0: no memory. */
 int clsi_tiles_cut(clsi_plan *plan);

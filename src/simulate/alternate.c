@@ -4,8 +4,8 @@
  * to (1 - x/2)/(1 + x/2) d with x = h/tau: up and down, hardly smaller. Both laws hold; the path is
  * nothing that the system does. A swing of which h is half a period looks the same. So a component
  * that turns round CLSI_ALTERNATE_RUN times on end, each time by nearly as much, is told (cls_simulate_info). Costs
- * four numbers and some comparisons for each component of the state; no allocation. Of a large state an
- * eighth is watched at a time, and the next one after WATCHED steps without a run: what goes to and fro
+ * four numbers and some comparisons for each component of the state; no allocation. Of a large state a
+ * part is watched at a time, and the next one after WATCHED steps without a run: what goes to and fro
  * goes on doing so, and to look at all of it would be a tenth of a step. */
 #include "base/vectors.h"
 #include "simulate/simulator.h"
@@ -14,11 +14,14 @@
 
 #include "simulate/alternate.inc"
 
-enum { WATCHED = 32, PARTS = 8, SMALL = 512 };
+enum { WATCHED = 32, SMALL = 512, FEW_PARTS = 3, PARTS = 8, MOST = 8192 };
 
+/* A third at a time, of more than MOST * FEW_PARTS numbers MOST, and an eighth of very many. */
 size_t clsi_alternation_width(size_t nz) {
-    size_t part = (nz + PARTS - 1) / PARTS;
-    return nz <= SMALL ? nz : part > SMALL ? part : SMALL;
+    size_t third = (nz + FEW_PARTS - 1) / FEW_PARTS, part = (nz + PARTS - 1) / PARTS;
+    if (nz <= SMALL) return nz;
+    if (third <= MOST) return third > SMALL ? third : SMALL;
+    return part > MOST ? part : MOST;
 }
 
 /* How many are watched, from a->first on. */
