@@ -123,7 +123,7 @@ void clsi_append_lawful_cost(clsi_text *out, const clsi_export *e) {
                          halvings, exp2(halvings + 1) - 1);
     else
         clsi_text_append(out, " * A step that is too long is refused after this.");
-    clsi_text_printf(out, " Seen over %llu\n * steps of %g from the default start%s: %s.\n",
+    clsi_text_printf(out, "\n * Seen over %llu steps of %g from the default start%s: %s.\n",
                      (unsigned long long)e->tried_steps, e->sp->options.h,
                      e->n_inputs ? ", inputs at 0" : "",
                      e->deepest_halving ? "some had to be halved" : "none had to be halved");
