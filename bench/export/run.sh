@@ -7,6 +7,7 @@
 # where it may; as `interpreted` it stands where nothing may be executed that was written (a kernel's or a container's
 # rule: here mprotect refuses), which is what it does on other processors, too. Processor time, best of five rounds in
 # which library and exported C take turns.
+# Then, of exported C alone, the schemes that keep energy beside rk4.
 # Usage: CLAUSIUS=build/clausius bench/export/run.sh [STEPS]
 set -euo pipefail
 clausius=$(realpath "${CLAUSIUS:-build/clausius}")
@@ -87,3 +88,16 @@ by_hand = f"{n / float(hand):12.3g}" if gas and hand != "absent" else f"{hand if
 peer = f"{float(cvode):12.3g}" if gas and cvode != "absent" else f"{cvode if gas else str():>12}"
 print(f"{name:20} {n / a:12.3g} {n / slow:12.3g} {n / b:12.3g} {a / b:8.2f} {slow / b:8.2f} {n / one:12.3g} {by_hand} {peer}")' "$n" "$s" "$hand" "$cvode"
 done
+# Exported steps without equations beside those that solve them, at the same step; best of five, processor time.
+printf '\n%-20s' 'exported, per second'
+schemes=(discrete-gradient discrete-gradient-4 rk4 lawful-rk4 lawful-rk8)
+printf ' %20s' "${schemes[@]}"
+for s in ideal-gas-piston thermal-oscillator two-body; do
+    printf '\n%-20s' "$s"
+    for k in "${schemes[@]}"; do
+        "$clausius" export c "$s" --scheme "$k" -o "$dir/$s.$k" --prefix ex --quiet
+        cc -std=c99 -O3 -ffp-contract=off -fno-math-errno "-I$dir/$s.$k" "$dir/$s.$k/ex.c" "$dir/motions.c" -lm -o "$dir/motions"
+        for _ in 1 2 3 4 5; do "$dir/motions" "$n"; done | sort -g | head -1 | awk -v n="$n" '{ printf " %20.3g", n / $1 }'
+    done
+done
+echo

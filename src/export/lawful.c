@@ -54,6 +54,26 @@ static const char answers[] =
     "    clsi_place(sim, sim->row_in);\n"
     "    clsi_ascent(sim->newton.changed, sim->row_in, sim->newton.keep, to);\n}\n";
 
+/* As clsi_tangent of the library. */
+static void append_tangent(clsi_text *out, const cls_system *s) {
+    if (!s->n_units) {
+        clsi_text_append(out, "#define CLSI_TANGENT(sim, slope) ((void)(sim), (void)(slope))\n");
+        return;
+    }
+    clsi_text_append(out, "#define CLSI_TANGENT(sim, slope) clsi_tangent(sim, slope)\n"
+                          "static void clsi_tangent(const cls_simulator *sim, double *slope) {\n"
+                          "    double out;\n");
+    for (size_t k = 0; k < s->n_units; k++) {
+        size_t first = s->units[k].first, end = first + s->units[k].count;
+        clsi_text_printf(out,
+                         "    out = 0;\n"
+                         "    for (int i = %zu; i < %zu; i++) out += slope[i] * sim->state[i];\n"
+                         "    for (int i = %zu; i < %zu; i++) slope[i] -= out * sim->state[i];\n",
+                         first, end, first, end);
+    }
+    clsi_text_append(out, "}\n");
+}
+
 void clsi_append_lawful(clsi_text *out, const clsi_export *e) {
     if (!clsi_export_is_lawful(e)) {
         clsi_text_append(out, "#define CLSI_LAWFUL(sim) ((void)(sim), 0)\n"
@@ -66,6 +86,7 @@ void clsi_append_lawful(clsi_text *out, const clsi_export *e) {
                      "#define CLSI_SECANTS %d\n#define CLSI_MOST_STAGES %d\n"
                      "#define CLSI_STAGE_COUNT(sim) ((void)(sim), %d)\n",
                      CLSI_SECANTS, m->stages, m->stages);
+    append_tangent(out, e->s);
     clsi_text_append(out, answers);
 }
 
@@ -123,7 +144,7 @@ void clsi_append_lawful_cost(clsi_text *out, const clsi_export *e) {
                          halvings, exp2(halvings + 1) - 1);
     else
         clsi_text_append(out, " * A step that is too long is refused after this.");
-    clsi_text_printf(out, " Seen over %llu\n * steps of %g from the default start%s: %s.\n",
+    clsi_text_printf(out, "\n * Seen over %llu steps of %g from the default start%s: %s.\n",
                      (unsigned long long)e->tried_steps, e->sp->options.h,
                      e->n_inputs ? ", inputs at 0" : "",
                      e->deepest_halving ? "some had to be halved" : "none had to be halved");

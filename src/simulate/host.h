@@ -223,6 +223,19 @@ static inline void clsi_run_monitor(cls_simulator *sim, double *out) {
 #define CLSI_LAWFUL_PRODUCT(n, a, b)                                                               \
     ((n) > CLSI_FEW ? clsi_lawful_product(n, a, b) : lawful_product(n, a, b))
 
+#define CLSI_TANGENT(sim, slope) clsi_tangent(sim, slope)
+
+/* Of slopes at the state what moves directions and attitudes, not what lengthens them. */
+static inline void clsi_tangent(const cls_simulator *sim, double *slope) {
+    const cls_system *s = sim->stepper->s;
+    for (size_t k = 0; k < s->n_units; k++) {
+        size_t first = s->units[k].first, end = first + s->units[k].count;
+        double out = 0;
+        for (size_t i = first; i < end; i++) out += slope[i] * sim->state[i];
+        for (size_t i = first; i < end; i++) slope[i] -= out * sim->state[i];
+    }
+}
+
 /* Loops over more than a few numbers (lawful.c). */
 void clsi_lawful_sum(const cls_simulator *sim, int n, int count, const int *which, const double *by,
                      double *to);

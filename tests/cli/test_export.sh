@@ -154,6 +154,11 @@ test_fmu_by_fmpy() {
         expect_ok
         expect_stdout 'same bits, 0 messages'
     done
+    "$CLAUSIUS" simulate two-pistons --scheme lawful-rk8 --steps 30 --quiet -o rows.csv
+    "$CLAUSIUS" export fmu two-pistons --scheme lawful-rk8 -o two.fmu --quiet
+    run "$python" "$SOURCE/tests/export/check_fmu.py" two.fmu rows.csv
+    expect_ok
+    expect_stdout 'same bits, 0 messages'
 }
 
 test_fmu_has_sources_and_needs_an_old_c_library_only() {

@@ -74,6 +74,21 @@ test_three_networks_fit_a_cortex_m4() {
     expect test "$size" -lt 51200
 }
 
+# Steps without equations need no Newton's method and no Jacobian.
+test_explicit_steps_fit_a_cortex_m4() {
+    need arm-none-eabi-gcc
+    local k size stack
+    for k in rk4 rk8; do
+        "$CLAUSIUS" export c thermal-oscillator --scheme lawful-$k --parameters none -o $k.c --prefix model_$k --quiet
+        size=$(arm_size $k)
+        CCACHE_DISABLE=1 arm -fcallgraph-info=su -c $k.c/model_$k.c -o $k.o
+        stack=$(/usr/bin/python3 "$SOURCE/tests/export/stack.py" $k.ci model_${k}_step)
+        echo "# thermal-oscillator by lawful-$k on a Cortex-M4: text and data $size bytes, stack of a step at most $stack bytes"
+        expect test "$size" -lt 9000
+        expect test "$stack" -lt 4096
+    done
+}
+
 # Weights in single precision: another motion, near the model's, and the same laws.
 test_float() {
     make_model tanh

@@ -1,6 +1,6 @@
 """python stack.py FILE.ci FUNCTION: the deepest stack below a function, in bytes, from what
 gcc -fcallgraph-info=su writes; a function that calls itself is counted as often as the header says
-that it may: steps are halved at most 10 times (step_halved), other kernels once more."""
+that it may: steps are halved at most 10 times (step_halved, lawful_halved), other kernels once more."""
 import re
 import sys
 
@@ -12,7 +12,7 @@ for m in re.finditer(r'edge: \{ sourcename: "([^"]*)" targetname: "([^"]*)"', te
 
 
 def depth(f, above=()):
-    own = size.get(f, 0) * (11 if "step_halved" in f else 2 if f in calls.get(f, ()) else 1)
+    own = size.get(f, 0) * (11 if "_halved" in f else 2 if f in calls.get(f, ()) else 1)
     return own + max((depth(g, above + (f,)) for g in calls.get(f, ()) if g != f and g not in above), default=0)
 
 

@@ -150,6 +150,33 @@ static void explicit_steps_of_every_system(void **unused) {
     assert_true(done >= THINNED(26, 4));
 }
 
+/* Directions are brought back to length one after a step, and the slopes of the energy are those along them: a
+ * turning body was refused once. */
+static void explicit_steps_of_directions(void **unused) {
+    (void)unused;
+    static const char text[] =
+        "system \"a heavy body with its attitude; friction heats it\"\n"
+        "rigid body mu1, mu2, mu3 with velocity w1, w2, w3\nvertical g1, g2, g3 of mu1, mu2, mu3\n"
+        "attitude e0, e1, e2, e3 of mu1, mu2, mu3\nentropy S\n"
+        "hamiltonian mu1^2/2 + mu2^2/4 + mu3^2/5 + 0.7*(g3 + 0.2*g1) + 2*exp(S/2)\n"
+        "friction on S: mu1 <- -0.02*w1, mu2 <- -0.03*w2*(1 + T), mu3 <- -0.01*w3\n"
+        "start mu1 = 0.5, mu2 = 1, mu3 = 2, g1 = 0.6, g2 = 0, g3 = 0.8, S = 0.3\n"
+        "step 0.02\nuntil 20\n";
+    static const char *const schemes[] = {"lawful-rk4", "lawful-rk8"};
+    cls_system *s;
+    cls_error error = {0};
+    if (cls_system_parse(text, "spin", NULL, &s, &error) != CLS_OK) fail_msg("%s", error.message);
+    for (size_t k = 0; k < 2; k++) {
+        exported x;
+        exported_open(&x, s, NULL, schemes[k], FAST);
+        assert_int_equal(exported_compare(&x, s, schemes[k], STEPS / 2, 1), STEPS / 2);
+        double off = x.energy_error(x.motion);
+        if (!(fabs(off) <= 1e-14 * 5)) fail_msg("%s: the energy is off by %g", schemes[k], off);
+        exported_close(&x);
+    }
+    cls_system_free(&s);
+}
+
 /* A step that would have to be made in more halves than wanted is refused, where the library refuses it; one that
  * is made in no more is not. */
 static void halvings_are_bounded(void **unused) {
@@ -336,6 +363,7 @@ int main(void) {
         cmocka_unit_test(entropies_that_vanish),
         cmocka_unit_test(every_scheme),
         cmocka_unit_test(explicit_steps_of_every_system),
+        cmocka_unit_test(explicit_steps_of_directions),
         cmocka_unit_test(halvings_are_bounded),
         cmocka_unit_test(schemes_that_stay),
         cmocka_unit_test(without_a_word),
