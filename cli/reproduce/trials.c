@@ -321,6 +321,7 @@ static cls_status read_kept(const cli_findings *f, struct cli_trials *t, cls_err
     if (!file_of(f, "dtlm-trials.jsonl", path)) return CLS_OK;
     FILE *file = fopen(path, "r");
     cls_status status = CLS_OK;
+    if (!file && errno == ENOMEM) return cli_no_memory(error);
     if (!file)
         return errno == ENOENT ? CLS_OK : cli_fail(error, CLS_IO, "%s: %s", path, strerror(errno));
     while (!status && getline(&text, &room, file) > 0) {
@@ -333,6 +334,9 @@ static cls_status read_kept(const cli_findings *f, struct cli_trials *t, cls_err
                               path, number);
         json_decref(line);
     }
+    if (!status && !feof(file)) /* finished trials would be gone over again */
+        status = errno == ENOMEM ? cli_no_memory(error)
+                                 : cli_fail(error, CLS_IO, "%s: %s", path, strerror(errno));
     free(text);
     fclose(file);
     return status;

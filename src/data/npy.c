@@ -135,22 +135,21 @@ static cls_status count_numbers(const header *h, uint64_t have, const char *name
 }
 
 /* An array that is long and has its rows first stays where it is: *kept. */
-static cls_status keep_array(const bytes_source *from, const char *name, int *kept,
-                             clsi_arrays *out, cls_error *error) {
+static cls_status keep_array(bytes_source *b, const char *name, int *kept, clsi_arrays *out,
+                             cls_error *error) {
     unsigned char top[4096];
     header h;
-    bytes_source b = *from;
-    size_t n = b.size < sizeof top ? (size_t)b.size : sizeof top, begin, count = 0;
+    size_t n = b->size < sizeof top ? (size_t)b->size : sizeof top, begin, count = 0;
     *kept = 0;
-    cls_status status = b.read(&b, 0, n, top, error);
+    cls_status status = b->read(b, 0, n, top, error);
     if (status) return status;
     status = read_header(top, n, name, &h, &begin, error); /* a longer one is read whole */
     if (status) return n < sizeof top ? status : CLS_OK;
-    status = count_numbers(&h, b.size - begin, name, &count, error);
+    status = count_numbers(&h, b->size - begin, name, &count, error);
     if (status || h.fortran || !h.rank || h.dims[0] < 2 || count <= CLSI_LONG_ARRAY) return status;
     long_array *x = clsi_calloc(1, sizeof *x);
     if (!x) return clsi_no_memory(error);
-    *x = (long_array){b, h, begin, count / h.dims[0]};
+    *x = (long_array){*b, h, begin, count / h.dims[0]};
     *kept = 1;
     return clsi_arrays_add_long(out, name, h.rank, h.dims, x, read_rows, error);
 }
@@ -249,7 +248,9 @@ static cls_status keep_member(zip_t *z, zip_uint64_t i, uint64_t size, const cha
                               clsi_arrays *out, cls_error *error) {
     bytes_source b = {.read = read_member, .archive = z, .index = i, .size = size};
     *kept = 0;
-    return size > CLSI_LONG_ARRAY ? keep_array(&b, name, kept, out, error) : CLS_OK;
+    cls_status status = size > CLSI_LONG_ARRAY ? keep_array(&b, name, kept, out, error) : CLS_OK;
+    if (!*kept && b.stream) zip_fclose(b.stream);
+    return status;
 }
 
 static cls_status load_member(zip_t *z, zip_uint64_t i, int *keeps, clsi_arrays *out,

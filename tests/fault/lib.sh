@@ -54,6 +54,9 @@ more_inputs() {
     "$CLAUSIUS" data convert data.csv -o data.npz
     "$CLAUSIUS" data convert data.csv -o data.h5
     "$CLAUSIUS" data convert record.csv -o record.npz
+    python3 -c 'import struct; e = lambda k, d: struct.pack("<II", k, len(d)) + d + b"\0" * (-len(d) % 8)
+m = lambda n, v: e(14, e(6, struct.pack("<II", 6, 0)) + e(5, struct.pack("<ii", len(v), 1)) + e(1, n) + e(9, struct.pack("<%dd" % len(v), *v)))
+open("data.mat", "wb").write(b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM" + m(b"time", [0, 0.1, 0.2]) + m(b"x", [1, 2, 3]))'
     "$CLAUSIUS" learn unknown.clausius motion.csv -o parameter.safetensors --quiet
     sed 's/R = 0.5/R = unknown near 0.4/' hidden.clausius >unknown_hidden.clausius
     "$CLAUSIUS" learn unknown_hidden.clausius bench.csv -o hidden.safetensors --quiet
@@ -181,6 +184,7 @@ noisy-energy learn adiabatic-piston $INPUTS/noisy.csv --unknown "G, F1" -o out.s
 draft-npz new heat --from $INPUTS/record.npz
 read-npz data inspect $INPUTS/data.npz
 read-h5 data inspect $INPUTS/data.h5
+read-mat data inspect $INPUTS/data.mat
 show-json show adiabatic-piston --json
 show-folder show $INPUTS/exported
 formulas-file show $INPUTS/model.safetensors --formulas --data $INPUTS/piston.csv -o out.clausius
