@@ -375,6 +375,7 @@ cls_status clsi_step_build(const cls_system *s, const clsi_scheme *scheme, int b
     *st = (clsi_step){
         .s = s, .f = s->form, .g = s->g, .nq = s->nq, .n = s->n, .m = s->m, .nz = s->form->nz};
     st->composed = scheme->n_composition > 0;
+    st->as_written = scheme->tableau != NULL;
     st->length = h;
     st->quiet = scheme->noise;
     status = build(st, scheme, between, error);

@@ -31,6 +31,24 @@ static int is_mutual(const clsi_step *st, size_t k) {
     return 0;
 }
 
+/* Whether a is h times what its derivative in h is, and that. */
+static int is_times_h(const clsi_step *st, cls_node a, cls_node *by_h) {
+    cls_node none = cls_constant(st->g, 0), at_zero;
+    if (cls_substitute(st->g, 1, &a, 1, &st->h, &none, &at_zero) != CLS_OK) return 0;
+    *by_h = cls_derivative(st->g, a, st->h);
+    return cls_is_constant(st->g, at_zero, 0) && !cls_depends(st->g, *by_h, 1, &st->h);
+}
+
+/* -rest/slope. What one body gives by conduction another one takes, to the last bit as long as both have the same
+ * difference of temperatures: kappa (T1 - T2) + kappa (T3 - T2) collected is kappa (T1 + T3 - 2 T2), which rounds
+ * otherwise, and near rest that made the entropy of lawful steps fall. */
+static cls_node solution(const clsi_step *st, cls_node rest, cls_node slope) {
+    cls_node top = rest, bottom = slope;
+    if (st->as_written && is_times_h(st, rest, &top) && is_times_h(st, slope, &bottom))
+        return cls_neg(st->g, cls_div(st->g, top, bottom));
+    return clsi_simplify_written(st->g, cls_neg(st->g, cls_div(st->g, rest, slope)));
+}
+
 /* u_k from its own equation, or CLS_NO_NODE when that equation is not of the kind. */
 static cls_node solve_alone(clsi_step *st, size_t k) {
     cls_graph *g = st->g;
@@ -41,7 +59,7 @@ static cls_node solve_alone(clsi_step *st, size_t k) {
     if (is_mutual(st, k) && !is_plain(st, slope)) return CLS_NO_NODE;
     cls_node rest = st->residual[k], zero = cls_constant(g, 0);
     (void)cls_substitute(g, 1, &rest, 1, &st->unknown[k], &zero, &rest);
-    return clsi_simplify_written(g, cls_neg(g, cls_div(g, rest, slope)));
+    return solution(st, rest, slope);
 }
 
 void clsi_step_drop(clsi_step *st, size_t k) {
@@ -109,7 +127,7 @@ static cls_node solve_plain(clsi_step *st, const batch *b, size_t k) {
     if (!is_free_of_unknowns(st, b, slope) || !is_plain(st, slope)) return CLS_NO_NODE;
     cls_node rest = st->residual[k], zero = cls_constant(g, 0);
     (void)cls_substitute(g, 1, &rest, 1, &st->unknown[k], &zero, &rest);
-    return clsi_simplify_written(g, cls_neg(g, cls_div(g, rest, slope)));
+    return solution(st, rest, slope);
 }
 
 /* The solution depends on the equation, on which symbol is its own, which is h, and which are unknowns. */

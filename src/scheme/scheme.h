@@ -56,6 +56,7 @@ typedef struct clsi_step {
     size_t n_points;
     const cls_node *dS; /* (n + m) for clsi_flows_at; NULL: the gradient at the place */
     int composed;       /* stages of the scheme go to and fro */
+    int as_written;     /* flows are not collected as like terms (presolve.c) */
     int quiet;          /* frictions that come with noise are left out: langevin's own step */
     int exhausted;      /* the slab or the unknowns ran out: an error of clsi_step_create */
     /* Between two given states (between.c), else NULL: the unknowns are those that z0 and z1 do not
