@@ -24,6 +24,16 @@
 /* Rows of a chunk; the first one is short, for those who want few; numbers of a chunk at most. */
 enum { CHUNK = 8192, FIRST_CHUNK = 256, NUMBERS = 1 << 22, NAME_LIMIT = 4096 };
 
+/* A process that ends by _exit does not write which lines it ran: where they are counted (make coverage), it is told to. */
+#ifdef CLSI_COVERAGE
+void __gcov_dump(void);
+#define LEAVE(code) (__gcov_dump(), _exit(code))
+#define END(pid)    (void)(pid) /* its pipe is closed */
+#else
+#define LEAVE(code) _exit(code)
+#define END(pid)    kill(pid, SIGKILL)
+#endif
+
 /* ---- arrays ---- */
 
 cls_status clsi_arrays_add(clsi_arrays *a, const char *name, size_t rank, const size_t *dims,
@@ -294,7 +304,9 @@ static void limit(int what, rlim_t value) {
 
 static void limit_child(off_t bytes) {
     limit(RLIMIT_CORE, 0);
+#ifndef CLSI_COVERAGE
     limit(RLIMIT_FSIZE, 0);
+#endif
     limit(RLIMIT_CPU, (rlim_t)(60 + bytes / 10000000));
 #if !defined(__SANITIZE_ADDRESS__) /* whose shadow is larger than any limit */
     limit(RLIMIT_AS, (rlim_t)4 << 30);
@@ -326,7 +338,7 @@ static void serve(int to, const char *path, off_t bytes, const clsi_loader_kind 
     else
         good = good && send_head(to, &c, a.notes) &&
                send_rows(to, &c, &a, (size_t)first, (size_t)(last < c.rows ? last : c.rows));
-    _exit(good ? 0 : 1);
+    LEAVE(good ? 0 : 1);
 }
 
 /* ---- the parent ---- */
@@ -389,11 +401,11 @@ static cls_status receive_text(child *c, char **out, cls_error *error) {
 }
 
 static void end_child(child *c) {
+    if (c->from > 0) close(c->from);
     if (c->pid > 0) {
-        kill(c->pid, SIGKILL);
+        END(c->pid);
         waitpid(c->pid, NULL, 0);
     }
-    if (c->from > 0) close(c->from);
     c->pid = 0;
     c->from = -1;
 }
@@ -605,7 +617,7 @@ int clsi_child_does(int (*work)(void *context, int to), void *context, size_t n,
     size_t have = 0;
     if (pipe(ends) != 0) return 0;
     pid_t pid = fork();
-    if (pid == 0) _exit(work(context, ends[1]) ? 0 : 1);
+    if (pid == 0) LEAVE(work(context, ends[1]) ? 0 : 1);
     close(ends[1]);
     while (pid > 0 && have < n) {
         ssize_t got = read(ends[0], (char *)answer + have, n - have);
