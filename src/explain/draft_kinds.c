@@ -113,9 +113,10 @@ static void write_body(const clsi_draft *d) {
 static int is_electric(const clsi_draft_column *c, const char *unit, const char *const *words) {
     const char *const units[] = {unit, NULL};
     if (c->unit) return clsi_draft_is_unit(c->unit, units);
-    for (; *words; words++)
-        if (!strncasecmp(c->stem, *words, strlen(*words)) || !strcasecmp(c->stem, *words))
-            return strlen(*words) > 1 || !c->stem[1];
+    for (; *words; words++) {
+        size_t n = strlen(*words); /* a single letter is the whole name */
+        if (!strncasecmp(c->stem, *words, n) && (n > 1 || !c->stem[1])) return 1;
+    }
     return 0;
 }
 
