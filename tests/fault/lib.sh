@@ -46,6 +46,11 @@ make_inputs() {
         'resistive leak(q, entropy s): 1/R' 'external load(q): I' 'connect charge.q, leak.q, load.q' 'connect casing.s, leak.s' \
         'output U = q/C + 0.1*I' 'start q = 0, s = 0' 'step 0.1' >hidden.clausius
     awk 'BEGIN { q = 3; print "time,I,U"; for (k = 0; k < 24; k++) { I = k % 8 < 4 ? 1 : 0; printf "%.1f,%g,%.9f\n", k/10, I, q/2 + 0.1*I; q += 0.1*(I - q) } }' >bench.csv
+    printf '%s\n' 't,gx_dps,gy_dps,gz_dps,ax' '0,1,200,2,0' '0.1,2,201,3,1' '0.2,3,200,4,0' '0.3,4,199,5,1' >gyro.csv
+    # the charge of a cell is the integral of its current
+    printf '%s\n' 'parameter a = unknown near 3, b = unknown near 0.1, R = unknown near 0.1' 'input I' 'momentum q with velocity U' 'entropy S' \
+        'hamiltonian a*q + b*q^2/2 + exp(S)' 'external force: q <- -I' 'output V = U - R*I' 'start q = 0, S = 0' 'step 0.1' >cell.clausius
+    awk 'BEGIN { print "time,I [A],V [V]"; for (k = 0; k < 24; k++) { I = k % 8 < 4; printf "%.1f,%g,%.9f\n", k/10, I, 3.7 + 0.2*q - 0.05*I; q -= 0.1*I } }' >cell.csv
     [[ -z ${CLAUSIUS_LONG-} ]] || more_inputs
 }
 
@@ -157,6 +162,9 @@ h5 data convert $INPUTS/piston.csv -o out.h5
 export-fmu export fmu pendulum -o out.fmu --quiet
 items reproduce
 draft new heat --from $INPUTS/record.csv
+draft-cell new heat --from $INPUTS/cell.csv
+draft-gyro new heat --from $INPUTS/gyro.csv
+integrals learn $INPUTS/cell.clausius $INPUTS/cell.csv -o out.safetensors --quiet
 hidden simulate $INPUTS/hidden.clausius --inputs $INPUTS/bench.csv --from $INPUTS/bench.csv --row first --steps 3 --quiet
 noted compare pendulum $INPUTS/noted.csv
 driven-from-file simulate $INPUTS/forced.clausius --inputs $INPUTS/u.csv --steps 3 --quiet

@@ -667,7 +667,7 @@ cls_status clsi_multiple_create(const clsi_recording *data, const cls_system *sy
                             : clsi_no_memory(error);
     if (status == CLS_OK) status = plain_start(m, NULL, 0, data->segment[0].first, m->first, error);
     for (size_t e = 0; status == CLS_OK && e < m->nz; e++)
-        m->hidden[e] = (unsigned char)is_seen(m, e); /* for now: what is said */
+        m->hidden[e] = (unsigned char)is_seen(m, e); /* what is said, until there are priors */
     if (status == CLS_OK) status = find_integrals(m, error);
     if (status == CLS_OK) set_priors(m, m->first);
     if (status == CLS_OK) status = find_neighbours(m, error);
