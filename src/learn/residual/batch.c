@@ -69,7 +69,8 @@ static int allocate(const clsi_residual *r, clsi_batch *b) {
     }
     for (clsi_batch_program i = 0; i < CLSI_BATCH_PROGRAMS; i++) programs += work_size(r, i);
     b->pass = clsi_calloc(us->n, sizeof *b->pass);
-    size_t own = inputs + outputs + POINTS * (1 + 2 * d) + weights;
+    size_t row = r->points->width * (1 + 2 * d);
+    size_t own = inputs + outputs + POINTS * (1 + 2 * d) + weights + row;
     b->block = clsi_calloc(own + scratch + 2 * us->n_theta + programs + passes, sizeof(double));
     if (!b->block || !b->pass) return 0;
     b->in = b->block;
@@ -78,7 +79,8 @@ static int allocate(const clsi_residual *r, clsi_batch *b) {
     b->slope = b->value + POINTS;
     b->x = b->slope + POINTS * d;
     b->weights = b->x + POINTS * d;
-    b->scratch = b->weights + weights;
+    b->row_room = b->weights + weights;
+    b->scratch = b->row_room + row;
     b->part = b->scratch + scratch;
     prepare_programs(r, b, b->part + 2 * us->n_theta);
     double *pass = b->part + 2 * us->n_theta + programs;

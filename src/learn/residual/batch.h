@@ -6,6 +6,7 @@
 #include "learn/learn.h"
 
 enum { CLSI_BATCH_POINTS = 252 }; /* of a batch at most; at most as many windows */
+enum { CLSI_BATCH_ROWS = 4 * CLSI_BATCH_POINTS };
 
 typedef enum clsi_batch_program {
     CLSI_BATCH_VALUES,
@@ -34,6 +35,10 @@ typedef struct clsi_batch {
     double *
         part; /* (n_theta, and as much for a row) a shard's gradient of the fields that have no pass */
     double **pass; /* (unknowns): see clsi_field_blocks */
+    /* Of the rows at hand (batch_rows.c); here, because stacks of threads may be small. */
+    uint32_t row_equation[CLSI_BATCH_ROWS];
+    uint16_t row_window[CLSI_BATCH_ROWS];
+    double *row_room; /* (width), (width, d), (width, d): slopes and inputs of one of them */
     double *block;
 } clsi_batch;
 

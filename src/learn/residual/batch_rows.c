@@ -40,8 +40,6 @@ static int add_slopes(const clsi_batch *b, size_t q, const clsi_unknown *u, size
     return any;
 }
 
-enum { MOST_SLOPES = CLSI_MOST_WIDTH * CLSI_FIELD_MAX_INPUTS };
-
 /* The derivative of one equation in the field symbols of unknown u at the window's points: a
  * (width) for the value, s (width, d) for the slopes. */
 static int symbol_slopes(const clsi_batch *b, const clsi_unknown *u, size_t w, size_t e, double *a,
@@ -66,7 +64,7 @@ static int symbol_slopes(const clsi_batch *b, const clsi_unknown *u, size_t w, s
 static void plain_row(const clsi_batch *b, const clsi_unknown *u, size_t w, size_t e, double *row) {
     const clsi_learned *l = &u->learned;
     size_t n = b->r->points->width;
-    double a[CLSI_MOST_WIDTH], s[MOST_SLOPES], x[MOST_SLOPES];
+    double *a = b->row_room, *s = a + n, *x = s + n * l->d;
     if (!symbol_slopes(b, u, w, e, a, s)) return;
     for (size_t i = 0; i < n; i++)
         memcpy(x + i * l->d, u->x + b->point[b->slot[w][i]] * l->d, l->d * sizeof *x);
@@ -74,13 +72,13 @@ static void plain_row(const clsi_batch *b, const clsi_unknown *u, size_t w, size
                          b->scratch);
 }
 
-enum { MOST_ROWS = 4 * POINTS }; /* of a clsi_batch */
+enum { MOST_ROWS = CLSI_BATCH_ROWS };
 
 typedef struct row_list {
     size_t n;
-    uint32_t e[MOST_ROWS]; /* their equations */
-    uint16_t w[MOST_ROWS]; /* and windows in the batch */
-    double *J;             /* (n, n_theta) */
+    uint32_t *e; /* their equations */
+    uint16_t *w; /* and windows in the batch */
+    double *J;   /* (n, n_theta) */
 } row_list;
 
 /* The directions of row i at the window's points, when no other row has them. */
@@ -88,7 +86,7 @@ static int place_row(clsi_batch *b, const row_list *m, size_t i, size_t k, doubl
     const clsi_unknown *u = &b->r->unknowns->list[k];
     size_t d = u->learned.d, *slot = b->slot[m->w[i]];
     size_t n = b->r->points->width;
-    double a[CLSI_MOST_WIDTH], s[MOST_SLOPES];
+    double *a = b->row_room, *s = a + n;
     for (size_t j = 0; j < n; j++)
         if (context[slot[j]]) return 0;
     if (!symbol_slopes(b, u, m->w[i], m->e[i], a, s)) return 1;
@@ -188,7 +186,7 @@ static size_t take_rows(clsi_batch *b, size_t first, const size_t *list, size_t 
 static void rows_of_shard(void *block, size_t first, const size_t *list, size_t begin, size_t end,
                           double *out, double *J) {
     clsi_batch *b = block;
-    row_list m;
+    row_list m = {.e = b->row_equation, .w = b->row_window};
     for (size_t at = begin; at < end;) {
         size_t stop = take_rows(b, first, list, at, end, &m);
         clsi_batch_evaluate(b, J != NULL);
@@ -290,7 +288,7 @@ static double gradient_of_shard(void *block, const size_t *list, size_t begin, s
                                 double share) {
     clsi_batch *b = block;
     double sum = 0;
-    row_list m;
+    row_list m = {.e = b->row_equation, .w = b->row_window};
     sums_begin(b);
     for (size_t at = begin; at < end;) {
         at = take_rows(b, 0, list, at, end, &m);
