@@ -10,6 +10,7 @@
  *   2. no other equation of motion contains z_e, and
  *   3. parameters undo a shift of it in every output: dy/dz_e is a combination of the columns of dy/dtheta. Then its
  *      zero is a matter of convention (a potential that is being learned), and the file's start says where it is.
+ * One shift is a matter of convention, not one for each trajectory: of several recordings such a state is hidden as others.
  * Where 3 does not hold (a capacitor: q = C V) the outputs tell the zero, and windows find it as before. */
 #include "learn/shooting/multiple.h"
 #include "simulate/rates.h"
@@ -201,7 +202,7 @@ cls_status clsi_integrals_find(const clsi_multiple *m, const double *z0, const d
     size_t nt = m->n_theta, samples = 4 * (nt + 2);
     clsi_integrals *f = *out = NULL;
     cls_program *p = NULL;
-    if (!d->nu) return CLS_OK;
+    if (!d->nu || d->n_trajectories != 1) return CLS_OK;
     f = clsi_calloc(1, sizeof *f);
     if (f) f->state = clsi_calloc(m->nz, sizeof *f->state);
     cls_status status = f && f->state ? find_states(m, f, &p, error) : clsi_no_memory(error);
