@@ -50,6 +50,13 @@ static int lower(size_t n, size_t i, size_t j) {
     return j <= i && i - j <= 3;
 }
 
+/* Momenta (even) feel each other, temperatures (odd) each other and their momenta. */
+static int warm(size_t n, size_t i, size_t j) {
+    size_t d = i > j ? i - j : j - i;
+    (void)n;
+    return d == 2 || i == j || (i % 2 && j + 1 == i);
+}
+
 /* The numbers of unknowns are mixed, as far as `mixed` says. */
 static void fill(matrix *m, size_t n, int mixed, cls_random *random,
                  int (*wanted)(size_t n, size_t i, size_t j)) {
@@ -104,7 +111,8 @@ static void check(const matrix *m, clsi_sparse_lu *lu, cls_random *random) {
 
 static void the_bits_of_one_lane(void **unused) {
     (void)unused;
-    int (*const patterns[])(size_t, size_t, size_t) = {cells, ring, uneven, apart, bordered, lower};
+    int (*const patterns[])(size_t, size_t, size_t) = {cells,    ring,  uneven, apart,
+                                                       bordered, lower, warm};
     const size_t sizes[] = {97, 200, 401, 1203};
     static matrix m;
     size_t in_lanes = 0, count = sizeof patterns / sizeof *patterns;
@@ -123,6 +131,36 @@ static void the_bits_of_one_lane(void **unused) {
                 clsi_sparse_lu_free(&lu);
             }
     assert_true(in_lanes >= 4 * count);
+}
+
+/* Of the places of A + A^T only those that an entry or a product comes to: of two momenta and two temperatures in a
+ * row 3 + 5 instead of 5 + 5, beside those of separators. */
+static void places_that_stay_zero_are_left_out(void **unused) {
+    (void)unused;
+    static matrix m;
+    clsi_sparse_lu *lu = NULL;
+    cls_random random;
+    cls_random_seed(&random, 7);
+    fill(&m, 1200, 0, &random, warm);
+    assert_int_equal(clsi_sparse_lu_create_fast(m.n, m.start, m.column, &lu, NULL), CLS_OK);
+    assert_non_null(lu->segments);
+    size_t reached = 0;
+    unsigned char *one = calloc(m.n, 1);
+    for (size_t i = 0; i < lu->segments->inside; i++) {
+        memset(one, 0, m.n);
+        for (size_t k = lu->from[i]; k < lu->from[i + 1]; k++) one[lu->target[k]] = 1;
+        for (size_t k = lu->first[i]; k < lu->first[i + 1]; k++) {
+            uint32_t above = lu->column[k];
+            if (!one[above]) fail_msg("row %zu has a place that nothing comes to", i);
+            for (size_t j = lu->diagonal[above] + 1;
+                 k < lu->diagonal[i] && j < lu->first[above + 1]; j++)
+                one[lu->column[j]] = 1;
+        }
+        for (size_t k = 0; k < m.n; k++) reached += one[k];
+    }
+    assert_int_equal(reached, lu->first[lu->segments->inside]);
+    free(one);
+    clsi_sparse_lu_free(&lu);
 }
 
 static int grid(size_t n, size_t i, size_t j) {
@@ -192,6 +230,7 @@ static void an_entry_that_is_no_number_is_told(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bits_of_one_lane),
+        cmocka_unit_test(places_that_stay_zero_are_left_out),
         cmocka_unit_test(a_grid_is_left_alone),
         cmocka_unit_test(a_missing_pivot_is_told),
         cmocka_unit_test(an_entry_that_is_no_number_is_told),
