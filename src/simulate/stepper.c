@@ -79,6 +79,27 @@ static cls_status compile_rows(compiler *c, const cls_node *entries) {
  * (docs/decisions/0050). */
 enum { FEW_UNKNOWNS = 24 };
 
+/* Entries of equal cells side by side, so that whole vectors of them are written and read; then how they are
+ * eliminated. */
+static cls_status place_entries(compiler *c) {
+    clsi_rows *rows = &c->rows;
+    size_t k = c->st->n_unknowns;
+    uint32_t *stands = clsi_calloc(rows->n, sizeof *stands);
+    cls_node *node = clsi_calloc(rows->n, sizeof *node);
+    cls_status status = CLS_OK;
+    if (!stands || !node || !clsi_sparse_lu_by_diagonals(k, rows->start, rows->column, stands))
+        status = clsi_no_memory(c->error);
+    for (size_t e = 0; e < rows->n && status == CLS_OK; e++) node[stands[e]] = rows->node[e];
+    if (status == CLS_OK) {
+        memcpy(rows->node, node, rows->n * sizeof *node);
+        status = clsi_sparse_lu_create_placed(k, rows->start, rows->column, stands, &c->sp->lu,
+                                              c->error);
+    }
+    free(stands);
+    free(node);
+    return status;
+}
+
 /* The Jacobian: its pattern, and of one with many entries in a row the residual's program. */
 static cls_status find_jacobian(compiler *c) {
     clsi_step *st = c->st;
@@ -91,7 +112,7 @@ static cls_status find_jacobian(compiler *c) {
     if (status != CLS_OK) return clsi_graph_failed(st->g, c->error);
     if (2 * rows->n >= k * k) return compile_rows(c, NULL);
     sp->n_jacobian = rows->n;
-    status = clsi_sparse_lu_create_fast(k, rows->start, rows->column, &sp->lu, c->error);
+    status = place_entries(c);
     if (!sp->n_free) clsi_graph_pack(st->g); /* nothing more is built */
     if (status == CLS_OK) sp->work_size += clsi_sparse_lu_size(sp->lu);
     if (status == CLS_OK && !sp->n_lifted) sp->price = clsi_krylov_price(sp->lu);

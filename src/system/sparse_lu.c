@@ -204,7 +204,8 @@ static int lay_rows(graph *g, clsi_sparse_lu *lu) {
     return lu->column != NULL;
 }
 
-static int lay_entries(clsi_sparse_lu *lu, const size_t *start, const uint32_t *column) {
+static int lay_entries(clsi_sparse_lu *lu, const size_t *start, const uint32_t *column,
+                       const uint32_t *stands) {
     lu->n_entries = start[lu->n];
     lu->target = clsi_calloc(lu->n_entries, sizeof *lu->target);
     lu->source = clsi_calloc(lu->n_entries, sizeof *lu->source);
@@ -214,7 +215,7 @@ static int lay_entries(clsi_sparse_lu *lu, const size_t *start, const uint32_t *
     for (size_t i = 0; i < lu->n; i++) {
         uint32_t row = lu->order[i];
         for (size_t k = start[row]; k < start[row + 1]; k++, at++) {
-            lu->source[at] = (uint32_t)k;
+            lu->source[at] = stands ? stands[k] : (uint32_t)k;
             lu->target[at] = lu->place[column[k]];
         }
         lu->from[i + 1] = at;
@@ -248,6 +249,25 @@ static int leave_out_zeros(clsi_sparse_lu *lu) {
     }
     lu->first[lu->n] = at;
     free(reached);
+    return 1;
+}
+
+int clsi_sparse_lu_by_diagonals(size_t n, const size_t *start, const uint32_t *column,
+                                uint32_t *stands) {
+    enum { LONG = 32 };
+    size_t *begin = clsi_calloc(2 * n + 1, sizeof *begin), used = 0, at = 0;
+    if (!begin) return 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = start[i]; k < start[i + 1]; k++) used += !begin[n + column[k] - i]++;
+    for (size_t d = 0; d <= 2 * n; d++) {
+        size_t count = begin[d];
+        begin[d] = at;
+        at += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = start[i]; k < start[i + 1]; k++)
+            stands[k] = (uint32_t)(LONG * used <= at ? begin[n + column[k] - i]++ : k);
+    free(begin);
     return 1;
 }
 
@@ -298,7 +318,7 @@ static int choose_cuts(graph *g, clsi_sparse_lu *lu, const size_t *start, const 
 }
 
 static cls_status create(size_t n, const size_t *start, const uint32_t *column, int fast,
-                         clsi_sparse_lu **out, cls_error *error) {
+                         const uint32_t *stands, clsi_sparse_lu **out, cls_error *error) {
     clsi_sparse_lu *lu = *out = clsi_calloc(1, sizeof *lu);
     graph g = {0};
     clsi_cuts cuts = {0};
@@ -309,7 +329,7 @@ static cls_status create(size_t n, const size_t *start, const uint32_t *column, 
         lu->place = clsi_calloc(n, sizeof *lu->place);
         good = lu->order && lu->place && eliminate(&g, lu->order) &&
                (!fast || choose_cuts(&g, lu, start, column, &cuts)) && lay_rows(&g, lu) &&
-               lay_entries(lu, start, column) && (!cuts.order || leave_out_zeros(lu)) &&
+               lay_entries(lu, start, column, stands) && (!cuts.order || leave_out_zeros(lu)) &&
                (!cuts.order || clsi_segments_create(lu, &cuts, &lu->segments));
     }
     close_graph(&g);
@@ -321,12 +341,18 @@ static cls_status create(size_t n, const size_t *start, const uint32_t *column, 
 
 cls_status clsi_sparse_lu_create(size_t n, const size_t *start, const uint32_t *column,
                                  clsi_sparse_lu **out, cls_error *error) {
-    return create(n, start, column, 0, out, error);
+    return create(n, start, column, 0, NULL, out, error);
 }
 
 cls_status clsi_sparse_lu_create_fast(size_t n, const size_t *start, const uint32_t *column,
                                       clsi_sparse_lu **out, cls_error *error) {
-    return create(n, start, column, 1, out, error);
+    return create(n, start, column, 1, NULL, out, error);
+}
+
+cls_status clsi_sparse_lu_create_placed(size_t n, const size_t *start, const uint32_t *column,
+                                        const uint32_t *stands, clsi_sparse_lu **out,
+                                        cls_error *error) {
+    return create(n, start, column, 1, stands, out, error);
 }
 
 void clsi_sparse_lu_free(clsi_sparse_lu **lu) {

@@ -30,6 +30,14 @@ cls_status clsi_sparse_lu_create(size_t n, const size_t *start, const uint32_t *
  * otherwise; the bits are those of the loops over `order`. */
 cls_status clsi_sparse_lu_create_fast(size_t n, const size_t *start, const uint32_t *column,
                                       clsi_sparse_lu **out, cls_error *error);
+/* The same, where the k-th entry of the pattern stands at `stands[k]` of the matrix. */
+cls_status clsi_sparse_lu_create_placed(size_t n, const size_t *start, const uint32_t *column,
+                                        const uint32_t *stands, clsi_sparse_lu **out,
+                                        cls_error *error);
+/* Places for the entries of a pattern: by diagonals, where these are long, so that those of neighbouring cells are
+ * neighbours; else as they are. 0: no memory. */
+int clsi_sparse_lu_by_diagonals(size_t n, const size_t *start, const uint32_t *column,
+                                uint32_t *stands);
 void clsi_sparse_lu_free(clsi_sparse_lu **lu);
 size_t clsi_sparse_lu_size(const clsi_sparse_lu *lu); /* doubles of work */
 /* `a` are the entries in the order of the pattern. Nonzero: the place + 1 where there is no pivot. */
