@@ -19,7 +19,7 @@
 #include <string.h>
 
 enum { LANES = CLSI_SEGMENTS };
-#define PARTLY 0x80000000u /* a target, or unknowns, that not all lanes have */
+#define PARTLY CLSI_PARTLY
 
 /* ---- tables ---- */
 
@@ -222,7 +222,7 @@ static int lay_all(tables *t) {
     lay_inside(t);
     for (int before = 0; before < 2; before++)
         for (size_t i = 0; i < s->wide && !t->failed; i++) lay_wall(t, i, before);
-    return !t->failed && (!s->full || lay_positions(t));
+    return !t->failed && (!s->full || lay_positions(t)) && clsi_stretch_find(s);
 }
 
 int clsi_segments_create(const clsi_sparse_lu *lu, clsi_cuts *cuts, clsi_segments **out) {
@@ -267,6 +267,7 @@ typedef struct room {
     double *tail;        /* separators and border, as in sparse_lu.c ... */
     double *one;         /* (n) ... a row of them, */
     double *y;           /* (n) and a solution */
+    double *block;       /* (CLSI_BLOCK, entries and rows of a period, LANES) numbers of a stretch */
     uint32_t n_entries;
 } room;
 
@@ -274,22 +275,23 @@ static size_t columns_of(const clsi_segments *s) {
     return s->slots + 2 * s->wide + s->full;
 }
 
-/* In the order of `room`. */
-enum { PARTS = 7 };
+/* In the order of room_of. */
+enum { PARTS = 8 };
 static void sizes_of(const clsi_sparse_lu *lu, size_t size[static PARTS]) {
     const clsi_segments *s = lu->segments;
     size_t walls = s->wide * (2 * s->wide + s->full) * LANES;
-    size[0] = s->first[s->slots + 2 * s->wide] * LANES;
-    size[1] = columns_of(s) * LANES;
-    size[2] = size[3] = walls;
-    size[4] = lu->first[lu->n] - lu->first[s->inside];
-    size[5] = size[6] = lu->n;
+    size[0] = (s->stretch.entries + s->stretch.period) * CLSI_BLOCK * LANES;
+    size[1] = s->first[s->slots + 2 * s->wide] * LANES;
+    size[2] = columns_of(s) * LANES;
+    size[3] = size[4] = walls;
+    size[5] = lu->first[lu->n] - lu->first[s->inside];
+    size[6] = size[7] = lu->n;
 }
 
 static room room_of(const clsi_sparse_lu *lu, double *work) {
     size_t size[PARTS], over = (uintptr_t)work % 64 / sizeof *work;
     room r = {0};
-    double **const parts[] = {&r.value, &r.x, &r.carry, &r.left, &r.tail, &r.one, &r.y};
+    double **const parts[] = {&r.block, &r.value, &r.x, &r.carry, &r.left, &r.tail, &r.one, &r.y};
     sizes_of(lu, size);
     if (over) work += LANES - over;
     for (size_t k = 0; k < PARTS; work += size[k], k++) *parts[k] = work;
@@ -307,14 +309,19 @@ size_t clsi_segments_size(const clsi_sparse_lu *lu) {
 typedef struct view {
     const size_t *first, *diagonal, *from;
     const uint32_t *column, *target, *source;
-    double *value;
+    double *value, *x;
     const double *entry;
     uint32_t n_entries;
 } view;
 
 static inline view view_of(const clsi_segments *s, const room *r) {
-    return (view){s->first,  s->diagonal, s->from,  s->column,   s->target,
-                  s->source, r->value,    r->entry, r->n_entries};
+    return (view){s->first,  s->diagonal, s->from, s->column, s->target,
+                  s->source, r->value,    r->x,    r->entry,  r->n_entries};
+}
+
+/* The first row behind a stretch. */
+static inline size_t behind(const clsi_stretch *t) {
+    return t->begin + t->blocks * CLSI_BLOCK * t->period;
 }
 
 typedef struct segment_loops {
@@ -329,10 +336,19 @@ enum {
     STRETCH = 4
 }; /* columns after which rows of separators take turns: they do not wait for each other */
 
+enum { AHEAD = 4 * CLSI_BLOCK }; /* numbers of a lane that are fetched into the cache meanwhile */
+#if defined(__GNUC__)
+#define CLSI_FETCH(from) __builtin_prefetch(from)
+#else
+#define CLSI_FETCH(from) (void)(from)
+#endif
+
 /* Vectors are as wide as the machine's: of wider ones GCC 12 makes detours over the stack. */
 #define LOOP(name) name##_plain
 #define TARGET
 #define WIDTH 2
+#define LOW_HALVES  0, 2
+#define HIGH_HALVES 1, 3
 #define EACH_OF(a, i)                                                                              \
     { (a)[(i)[0]], (a)[(i)[1]] }
 #include "system/segments_loops.h"
@@ -340,12 +356,16 @@ enum {
 #define LOOP(name) name##_avx2
 #define TARGET     __attribute__((target("avx2")))
 #define WIDTH      4
+#define LOW_HALVES  0, 4, 1, 5
+#define HIGH_HALVES 2, 6, 3, 7
 #define EACH_OF(a, i)                                                                              \
     { (a)[(i)[0]], (a)[(i)[1]], (a)[(i)[2]], (a)[(i)[3]] }
 #include "system/segments_loops.h"
 #define LOOP(name) name##_avx512
 #define TARGET     __attribute__((target("avx512f")))
 #define WIDTH      8
+#define LOW_HALVES  0, 8, 1, 9, 2, 10, 3, 11
+#define HIGH_HALVES 4, 12, 5, 13, 6, 14, 7, 15
 #define EACH_OF(a, i)                                                                              \
     {                                                                                              \
         (a)[(i)[0]], (a)[(i)[1]], (a)[(i)[2]], (a)[(i)[3]], (a)[(i)[4]], (a)[(i)[5]], (a)[(i)[6]], \

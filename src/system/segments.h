@@ -6,6 +6,19 @@
 
 enum { CLSI_SEGMENTS = 8 };
 enum { CLSI_WIDE_MOST = 24 }; /* rows of a separator */
+enum { CLSI_BLOCK = 8 };      /* periods whose numbers are fetched together */
+enum { CLSI_REPEATED = 64 };  /* entries and rows of a period at most */
+#define CLSI_PARTLY 0x80000000u /* a target, or unknowns, that not all lanes have */
+
+/* Rows of the inside that repeat after `period` rows: entries of the matrix and unknowns of all lanes are neighbours
+ * of those of the period before (stretch.c). */
+typedef struct clsi_stretch {
+    size_t period; /* 0: there is no such stretch */
+    size_t begin, blocks; /* rows from `begin` on, CLSI_BLOCK periods in each block */
+    size_t entries;       /* of a period */
+    size_t places, n_places; /* where those of row `begin` begin, and how many a period has */
+    signed char step[CLSI_REPEATED]; /* 1 or -1: of each entry, then of the unknown of each row */
+} clsi_stretch;
 
 typedef struct clsi_segments {
     size_t slots;   /* rows of a segment, short ones padded */
@@ -27,6 +40,7 @@ typedef struct clsi_segments {
     uint16_t *places;  /* rows of the inside: for each factor the entries that it changes */
     uint32_t *at;      /* with a border: where an entry of L and U of the inside is, in lanes */
     size_t *split;     /* (apart) in rows of separators the first entry behind the inside */
+    clsi_stretch stretch;
 } clsi_segments;
 
 #define CLSI_NOTHING UINT32_MAX
@@ -55,6 +69,9 @@ void clsi_cuts_clear(clsi_cuts *cuts);
 /* Tables of lanes from those of a matrix in the order of the cuts, which are taken. 0: no memory. */
 int clsi_segments_create(const clsi_sparse_lu *lu, clsi_cuts *cuts, clsi_segments **out);
 void clsi_segments_free(clsi_segments **s);
+
+/* stretch.c: the longest one; 0: no memory. */
+int clsi_stretch_find(clsi_segments *s);
 
 size_t clsi_segments_size(const clsi_sparse_lu *lu); /* doubles of work */
 /* L x = b is solved meanwhile, for clsi_segments_finish. Nonzero, too, where an entry is not finite. */

@@ -41,6 +41,18 @@ HELP lanes LOOP(times)(lanes a, lanes b) {
     return a;
 }
 
+/* Rows of numbers become columns. */
+HELP void LOOP(turn)(LOOP(numbers) *v) {
+    for (int size = 1; size < WIDTH; size *= 2) {
+        LOOP(numbers) w[WIDTH];
+        for (int i = 0; i < WIDTH / 2; i++) {
+            w[2 * i] = __builtin_shufflevector(v[i], v[i + WIDTH / 2], LOW_HALVES);
+            w[2 * i + 1] = __builtin_shufflevector(v[i], v[i + WIDTH / 2], HIGH_HALVES);
+        }
+        memcpy(v, w, sizeof w);
+    }
+}
+
 /* Numbers of a list, one for each lane. */
 HELP lanes LOOP(gather)(const double *from, const uint32_t *index) {
     lanes v;
@@ -68,41 +80,143 @@ HELP lanes LOOP(right_side)(const double *b, const uint32_t *unknown) {
     return at(v, 0);
 }
 
-/* Where a lane has neither factor nor entry the union may reach columns that the row has not: what
- * happens to them there is zero, and goes to where the next row begins. L x = b is solved meanwhile.
- * 1 when all entries are numbers, and all pivots of all lanes numbers that are not zero. */
+/* A row whose entries are in place, in the tables row i: x is one further there than the rows above. L x = b is solved
+ * meanwhile, b is `sum`. Where a lane has neither factor nor entry the union may reach columns that the row has not: what happens
+ * to them there is zero, and goes to where the next row begins. */
+HELP const uint16_t *LOOP(reduce)(const view *w, size_t i, const uint16_t *place, lanes sum,
+                                  LOOP(masks) *wrong) {
+    size_t first = w->first[i], before = w->diagonal[i] - first;
+    double *row = w->value + first * LANES;
+    for (size_t k = 0; k < before; k++) {
+        size_t above = w->column[first + k], j = w->diagonal[above], end = w->first[above + 1];
+        lanes factor = LOOP(times)(at(row, k), at(w->value, j));
+        put(row, k, factor);
+        sum = minus(sum, factor, at(w->x, above));
+        for (j++; j < end; j++, place++)
+            put(row, *place, minus(at(row, *place), factor, at(w->value, j)));
+    }
+    put(w->x, i, sum);
+    lanes pivot = at(row, before);
+    EACH_PART {
+        LOOP(numbers) d = pivot.part[p];
+        wrong[p] |= (d == 0) | (d - d != 0);
+        pivot.part[p] = 1 / d;
+    }
+    put(row, before, pivot);
+    return place;
+}
+
+HELP void LOOP(clear)(const view *w, size_t i) {
+    for (size_t k = w->first[i]; k < w->first[i + 1]; k++) zero(w->value, k);
+}
+
+/* Rows [i, end), looked up one by one. */
+HELP const uint16_t *LOOP(factor_rows)(const clsi_segments *s, const view *w, size_t i, size_t end,
+                                       const double *b, const uint16_t *place,
+                                       LOOP(masks) *wrong) {
+    for (; i < end; i++) {
+        double *row = w->value + w->first[i] * LANES;
+        LOOP(clear)(w, i);
+        for (size_t k = w->from[i], last = w->from[i + 1]; k < last; k++) {
+            lanes v = LOOP(entry)(w, k, (w->target[k] & PARTLY) != 0);
+            EACH_PART wrong[p] |= v.part[p] - v.part[p] != 0;
+            put(row, w->target[k] & ~PARTLY, v);
+        }
+        place = LOOP(reduce)(w, i, place, LOOP(right_side)(b, s->unknown + i * LANES), wrong);
+    }
+    return place;
+}
+
+/* Numbers of a block of periods from each lane's place on, a vector of lanes for each period. */
+HELP void LOOP(fetch)(const double *from, const uint32_t *index, ptrdiff_t step, size_t block,
+                      double *to, size_t apart) {
+    from += step * (ptrdiff_t)(block * CLSI_BLOCK);
+    EACH_PART for (size_t k = 0; k < CLSI_BLOCK; k += WIDTH) {
+        LOOP(numbers) v[WIDTH];
+        const double *at = step > 0 ? from + k : from - (k + WIDTH - 1);
+        for (size_t l = 0; l < WIDTH; l++) {
+            memcpy(&v[l], at + index[p * WIDTH + l], sizeof v[l]);
+            CLSI_FETCH(at + index[p * WIDTH + l] + AHEAD * step);
+        }
+        LOOP(turn)(v);
+        for (size_t l = 0; l < WIDTH; l++) {
+            size_t period = step > 0 ? k + l : k + (WIDTH - 1 - l);
+            memcpy(to + period * apart * LANES + p * WIDTH, &v[l], sizeof v[l]);
+        }
+    }
+}
+
+/* ... and back to where they belong. */
+HELP void LOOP(bring)(double *to, const uint32_t *index, ptrdiff_t step, size_t block,
+                      const double *from, size_t apart) {
+    to += step * (ptrdiff_t)(block * CLSI_BLOCK);
+    EACH_PART for (size_t k = 0; k < CLSI_BLOCK; k += WIDTH) {
+        LOOP(numbers) v[WIDTH];
+        double *at = step > 0 ? to + k : to - (k + WIDTH - 1);
+        for (size_t l = 0; l < WIDTH; l++) {
+            size_t period = step > 0 ? k + l : k + (WIDTH - 1 - l);
+            memcpy(&v[l], from + period * apart * LANES + p * WIDTH, sizeof v[l]);
+        }
+        LOOP(turn)(v);
+        for (size_t l = 0; l < WIDTH; l++) memcpy(at + index[p * WIDTH + l], &v[l], sizeof v[l]);
+    }
+}
+
+/* Entries of the matrix and right sides of a block, side by side for each period. */
+HELP void LOOP(fetch_block)(const clsi_segments *s, const double *a, const double *b,
+                            size_t block, double *to) {
+    const clsi_stretch *t = &s->stretch;
+    size_t apart = t->entries + t->period;
+    const uint32_t *source = s->source + s->from[t->begin] * LANES,
+                   *unknown = s->unknown + t->begin * LANES;
+    for (size_t k = 0; k < t->entries; k++)
+        LOOP(fetch)(a, source + k * LANES, t->step[k], block, to + k * LANES, apart);
+    for (size_t k = 0; k < t->period; k++)
+        LOOP(fetch)(b, unknown + k * LANES, t->step[t->entries + k], block,
+                    to + (t->entries + k) * LANES, apart);
+}
+
+/* The tables are those of the first period, numbers are some periods further. */
+HELP view LOOP(further)(view w, const clsi_stretch *t, size_t periods) {
+    size_t size = w.first[t->begin + t->period] - w.first[t->begin];
+    w.value += periods * size * LANES;
+    w.x += periods * t->period * LANES;
+    return w;
+}
+
+HELP void LOOP(factor_stretch)(const clsi_segments *s, const double *b, const room *r,
+                               LOOP(masks) *wrong) {
+    const clsi_stretch *t = &s->stretch;
+    size_t apart = t->entries + t->period, begin = t->begin;
+    for (size_t block = 0; block < t->blocks; block++) {
+        LOOP(fetch_block)(s, r->entry, b, block, r->block);
+        for (size_t k = 0; k < CLSI_BLOCK; k++) {
+            const view w = LOOP(further)(view_of(s, r), t, block * CLSI_BLOCK + k);
+            const double *from = r->block + k * apart * LANES;
+            const uint16_t *place = s->places + t->places;
+            for (size_t i = begin; i < begin + t->period; i++) {
+                double *row = w.value + w.first[i] * LANES;
+                LOOP(clear)(&w, i);
+                for (size_t e = w.from[i]; e < w.from[i + 1]; e++) {
+                    lanes v = at(from, e - w.from[begin]);
+                    EACH_PART wrong[p] |= v.part[p] - v.part[p] != 0;
+                    put(row, w.target[e], v);
+                }
+                place = LOOP(reduce)(&w, i, place, at(from, t->entries + (i - begin)), wrong);
+            }
+        }
+    }
+}
+
+/* 1 when all entries are numbers, and all pivots of all lanes numbers that are not zero. */
 TARGET static int LOOP(factor_inside)(const clsi_segments *s, const double *b, const room *r) {
     const view w = view_of(s, r);
-    const uint16_t *place = s->places;
-    double *x = r->x;
+    const clsi_stretch *t = &s->stretch;
     LOOP(masks) wrong[LOOP(PARTS)] = {0};
-    for (size_t i = 0, n = s->slots; i < n; i++) {
-        size_t first = w.first[i], size = w.first[i + 1] - first, before = w.diagonal[i] - first;
-        double *row = w.value + first * LANES;
-        for (size_t k = 0; k < size; k++) zero(row, k);
-        for (size_t k = w.from[i], end = w.from[i + 1]; k < end; k++) {
-            lanes v = LOOP(entry)(&w, k, (w.target[k] & PARTLY) != 0);
-            EACH_PART wrong[p] |= v.part[p] - v.part[p] != 0;
-            put(row, w.target[k] & ~PARTLY, v);
-        }
-        lanes sum = LOOP(right_side)(b, s->unknown + i * LANES);
-        for (size_t k = 0; k < before; k++) {
-            size_t above = w.column[first + k], j = w.diagonal[above], end = w.first[above + 1];
-            lanes factor = LOOP(times)(at(row, k), at(w.value, j));
-            put(row, k, factor);
-            sum = minus(sum, factor, at(x, above));
-            for (j++; j < end; j++, place++)
-                put(row, *place, minus(at(row, *place), factor, at(w.value, j)));
-        }
-        put(x, i, sum);
-        lanes pivot = at(row, before);
-        EACH_PART {
-            LOOP(numbers) d = pivot.part[p];
-            wrong[p] |= (d == 0) | (d - d != 0);
-            pivot.part[p] = 1 / d;
-        }
-        put(row, before, pivot);
-    }
+    const uint16_t *place = LOOP(factor_rows)(s, &w, 0, t->begin, b, s->places, wrong);
+    LOOP(factor_stretch)(s, b, r, wrong);
+    place += t->n_places * t->blocks * CLSI_BLOCK;
+    LOOP(factor_rows)(s, &w, behind(t), s->slots, b, place, wrong);
     long long any = 0;
     EACH_PART for (int l = 0; l < WIDTH; l++) any |= wrong[p][l];
     return !any;
@@ -159,16 +273,28 @@ TARGET static int LOOP(factor_walls)(const clsi_segments *s, const room *r, size
 
 /* ---- solutions ---- */
 
+HELP void LOOP(forward_row)(const view *w, size_t i, lanes sum) {
+    for (size_t k = w->first[i], end = w->diagonal[i]; k < end; k++)
+        sum = minus(sum, at(w->value, k), at(w->x, w->column[k]));
+    put(w->x, i, sum);
+}
+
 TARGET static void LOOP(forward_inside)(const clsi_segments *s, const double *b, const room *r) {
     const view w = view_of(s, r);
-    const uint32_t *unknown = s->unknown;
-    double *x = r->x;
-    for (size_t i = 0, n = s->slots; i < n; i++, unknown += LANES) {
-        lanes sum = LOOP(right_side)(b, unknown);
-        for (size_t k = w.first[i], end = w.diagonal[i]; k < end; k++)
-            sum = minus(sum, at(w.value, k), at(x, w.column[k]));
-        put(x, i, sum);
+    const clsi_stretch *t = &s->stretch;
+    for (size_t i = 0; i < t->begin; i++)
+        LOOP(forward_row)(&w, i, LOOP(right_side)(b, s->unknown + i * LANES));
+    for (size_t n = 0; n < t->blocks * CLSI_BLOCK; n++) {
+        const view now = LOOP(further)(w, t, n);
+        if (n % CLSI_BLOCK == 0)
+            for (size_t k = 0; k < t->period; k++)
+                LOOP(fetch)(b, s->unknown + (t->begin + k) * LANES, t->step[t->entries + k],
+                            n / CLSI_BLOCK, r->block + k * LANES, t->period);
+        for (size_t k = 0; k < t->period; k++)
+            LOOP(forward_row)(&now, t->begin + k, at(r->block, n % CLSI_BLOCK * t->period + k));
     }
+    for (size_t i = behind(t); i < s->slots; i++)
+        LOOP(forward_row)(&w, i, LOOP(right_side)(b, s->unknown + i * LANES));
 }
 
 /* Of the rows of separators: `sum` (wide). */
@@ -188,23 +314,48 @@ TARGET static void LOOP(forward_walls)(const clsi_segments *s, const room *r, si
         }
 }
 
-TARGET static void LOOP(back_inside)(const clsi_segments *s, const room *r, double *b) {
-    const view w = view_of(s, r);
-    double *x = r->x;
-    for (size_t i = s->slots; i-- > 0;) {
-        size_t k = w.diagonal[i], end = w.first[i + 1];
-        const uint32_t *unknown = s->unknown + i * LANES;
-        lanes sum = at(x, i), inverse = at(w.value, k);
-        for (k++; k < end; k++) sum = minus(sum, at(w.value, k), at(x, w.column[k]));
-        sum = LOOP(times)(sum, inverse);
-        put(x, i, sum);
+/* `apart`: x of separators and the border, which is nowhere else. */
+HELP lanes LOOP(back_row)(const view *w, size_t i, size_t slots, const double *apart) {
+    size_t k = w->diagonal[i], end = w->first[i + 1];
+    lanes sum = at(w->x, i), inverse = at(w->value, k);
+    for (k++; k < end; k++) {
+        size_t c = w->column[k];
+        sum = minus(sum, at(w->value, k), at(c < slots ? w->x : apart, c));
+    }
+    sum = LOOP(times)(sum, inverse);
+    put(w->x, i, sum);
+    return sum;
+}
+
+/* Rows from `end` down to `i`. */
+HELP void LOOP(back_rows)(const clsi_segments *s, const view *w, size_t i, size_t end, double *b) {
+    while (end-- > i) {
+        const uint32_t *unknown = s->unknown + end * LANES;
+        lanes sum = LOOP(back_row)(w, end, s->slots, w->x);
         if (!(unknown[0] & PARTLY)) {
             EACH_PART for (int l = 0; l < WIDTH; l++) b[unknown[p * WIDTH + l]] = sum.part[p][l];
             continue;
         }
         for (size_t l = 0; l < LANES; l++)
-            if (unknown[l] != CLSI_NOTHING) b[unknown[l] & ~PARTLY] = x[i * LANES + l];
+            if (unknown[l] != CLSI_NOTHING) b[unknown[l] & ~PARTLY] = w->x[end * LANES + l];
     }
+}
+
+TARGET static void LOOP(back_inside)(const clsi_segments *s, const room *r, double *b) {
+    const view w = view_of(s, r);
+    const clsi_stretch *t = &s->stretch;
+    LOOP(back_rows)(s, &w, behind(t), s->slots, b);
+    for (size_t n = t->blocks * CLSI_BLOCK; n-- > 0;) {
+        const view now = LOOP(further)(w, t, n);
+        for (size_t k = t->period; k-- > 0;)
+            put(r->block, n % CLSI_BLOCK * t->period + k,
+                LOOP(back_row)(&now, t->begin + k, s->slots, w.x));
+        if (n % CLSI_BLOCK) continue;
+        for (size_t k = 0; k < t->period; k++)
+            LOOP(bring)(b, s->unknown + (t->begin + k) * LANES, t->step[t->entries + k],
+                        n / CLSI_BLOCK, r->block + k * LANES, t->period);
+    }
+    LOOP(back_rows)(s, &w, 0, t->begin, b);
 }
 
 static const segment_loops LOOP(loops) = {LOOP(factor_inside), LOOP(factor_walls),
@@ -222,3 +373,5 @@ static const segment_loops LOOP(loops) = {LOOP(factor_inside), LOOP(factor_walls
 #undef TARGET
 #undef WIDTH
 #undef EACH_OF
+#undef LOW_HALVES
+#undef HIGH_HALVES
