@@ -249,6 +249,7 @@ int clsi_segments_create(const clsi_sparse_lu *lu, clsi_cuts *cuts, clsi_segment
 void clsi_segments_free(clsi_segments **segments) {
     clsi_segments *s = *segments;
     if (!s) return;
+    clsi_stretch_clear(&s->stretch);
     void *const lists[] = {s->slot,   s->wall, s->first, s->diagonal, s->column, s->from, s->target,
                            s->source, s->at,   s->split, s->unknown,  s->places, s};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
@@ -267,7 +268,7 @@ typedef struct room {
     double *tail;        /* separators and border, as in sparse_lu.c ... */
     double *one;         /* (n) ... a row of them, */
     double *y;           /* (n) and a solution */
-    double *block;       /* (CLSI_BLOCK, entries and rows of a period, LANES) numbers of a stretch */
+    double *block; /* (CLSI_BLOCK, entries and rows of a period, LANES) numbers of a stretch */
     uint32_t n_entries;
 } room;
 
@@ -346,24 +347,24 @@ enum { AHEAD = 4 * CLSI_BLOCK }; /* numbers of a lane that are fetched into the 
 /* Vectors are as wide as the machine's: of wider ones GCC 12 makes detours over the stack. */
 #define LOOP(name) name##_plain
 #define TARGET
-#define WIDTH 2
+#define WIDTH       2
 #define LOW_HALVES  0, 2
 #define HIGH_HALVES 1, 3
 #define EACH_OF(a, i)                                                                              \
     { (a)[(i)[0]], (a)[(i)[1]] }
 #include "system/segments_loops.h"
 #if defined(__x86_64__) && defined(__GNUC__)
-#define LOOP(name) name##_avx2
-#define TARGET     __attribute__((target("avx2")))
-#define WIDTH      4
+#define LOOP(name)  name##_avx2
+#define TARGET      __attribute__((target("avx2")))
+#define WIDTH       4
 #define LOW_HALVES  0, 4, 1, 5
 #define HIGH_HALVES 2, 6, 3, 7
 #define EACH_OF(a, i)                                                                              \
     { (a)[(i)[0]], (a)[(i)[1]], (a)[(i)[2]], (a)[(i)[3]] }
 #include "system/segments_loops.h"
-#define LOOP(name) name##_avx512
-#define TARGET     __attribute__((target("avx512f")))
-#define WIDTH      8
+#define LOOP(name)  name##_avx512
+#define TARGET      __attribute__((target("avx512f")))
+#define WIDTH       8
 #define LOW_HALVES  0, 8, 1, 9, 2, 10, 3, 11
 #define HIGH_HALVES 4, 12, 5, 13, 6, 14, 7, 15
 #define EACH_OF(a, i)                                                                              \

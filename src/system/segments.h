@@ -5,19 +5,26 @@
 #include "system/sparse_lu.h"
 
 enum { CLSI_SEGMENTS = 8 };
-enum { CLSI_WIDE_MOST = 24 }; /* rows of a separator */
-enum { CLSI_BLOCK = 8 };      /* periods whose numbers are fetched together */
-enum { CLSI_REPEATED = 64 };  /* entries and rows of a period at most */
+enum { CLSI_WIDE_MOST = 24 };   /* rows of a separator */
+enum { CLSI_BLOCK = 8 };        /* periods whose numbers are fetched together */
+enum { CLSI_REPEATED = 64 };    /* entries and rows of a period at most */
 #define CLSI_PARTLY 0x80000000u /* a target, or unknowns, that not all lanes have */
+
+/* n periods of machine code: numbers of the first one (of the way back, of the last), x behind the inside. Nonzero
+ * where there was no number or no pivot. */
+typedef long clsi_stretch_run(double *value, double *x, double *block, const double *apart, long n);
 
 /* Rows of the inside that repeat after `period` rows: entries of the matrix and unknowns of all lanes are neighbours
  * of those of the period before (stretch.c). */
 typedef struct clsi_stretch {
-    size_t period; /* 0: there is no such stretch */
-    size_t begin, blocks; /* rows from `begin` on, CLSI_BLOCK periods in each block */
-    size_t entries;       /* of a period */
+    size_t period;           /* 0: there is no such stretch */
+    size_t begin, blocks;    /* rows from `begin` on, CLSI_BLOCK periods in each block */
+    size_t entries;          /* of a period */
     size_t places, n_places; /* where those of row `begin` begin, and how many a period has */
     signed char step[CLSI_REPEATED]; /* 1 or -1: of each entry, then of the unknown of each row */
+    clsi_stretch_run *factor, *back; /* NULL: there is no machine code */
+    void *code;
+    size_t size;
 } clsi_stretch;
 
 typedef struct clsi_segments {
@@ -72,6 +79,9 @@ void clsi_segments_free(clsi_segments **s);
 
 /* stretch.c: the longest one; 0: no memory. */
 int clsi_stretch_find(clsi_segments *s);
+/* stretch_code.c: machine code where it can be had. */
+void clsi_stretch_write(clsi_segments *s);
+void clsi_stretch_clear(clsi_stretch *t);
 
 size_t clsi_segments_size(const clsi_sparse_lu *lu); /* doubles of work */
 /* L x = b is solved meanwhile, for clsi_segments_finish. Nonzero, too, where an entry is not finite. */

@@ -42,7 +42,7 @@ HELP lanes LOOP(times)(lanes a, lanes b) {
 }
 
 /* Rows of numbers become columns. */
-HELP void LOOP(turn)(LOOP(numbers) *v) {
+HELP void LOOP(turn)(LOOP(numbers) * v) {
     for (int size = 1; size < WIDTH; size *= 2) {
         LOOP(numbers) w[WIDTH];
         for (int i = 0; i < WIDTH / 2; i++) {
@@ -84,7 +84,7 @@ HELP lanes LOOP(right_side)(const double *b, const uint32_t *unknown) {
  * meanwhile, b is `sum`. Where a lane has neither factor nor entry the union may reach columns that the row has not: what happens
  * to them there is zero, and goes to where the next row begins. */
 HELP const uint16_t *LOOP(reduce)(const view *w, size_t i, const uint16_t *place, lanes sum,
-                                  LOOP(masks) *wrong) {
+                                  LOOP(masks) * wrong) {
     size_t first = w->first[i], before = w->diagonal[i] - first;
     double *row = w->value + first * LANES;
     for (size_t k = 0; k < before; k++) {
@@ -113,7 +113,7 @@ HELP void LOOP(clear)(const view *w, size_t i) {
 /* Rows [i, end), looked up one by one. */
 HELP const uint16_t *LOOP(factor_rows)(const clsi_segments *s, const view *w, size_t i, size_t end,
                                        const double *b, const uint16_t *place,
-                                       LOOP(masks) *wrong) {
+                                       LOOP(masks) * wrong) {
     for (; i < end; i++) {
         double *row = w->value + w->first[i] * LANES;
         LOOP(clear)(w, i);
@@ -163,8 +163,8 @@ HELP void LOOP(bring)(double *to, const uint32_t *index, ptrdiff_t step, size_t 
 }
 
 /* Entries of the matrix and right sides of a block, side by side for each period. */
-HELP void LOOP(fetch_block)(const clsi_segments *s, const double *a, const double *b,
-                            size_t block, double *to) {
+HELP void LOOP(fetch_block)(const clsi_segments *s, const double *a, const double *b, size_t block,
+                            double *to) {
     const clsi_stretch *t = &s->stretch;
     size_t apart = t->entries + t->period;
     const uint32_t *source = s->source + s->from[t->begin] * LANES,
@@ -172,8 +172,9 @@ HELP void LOOP(fetch_block)(const clsi_segments *s, const double *a, const doubl
     for (size_t k = 0; k < t->entries; k++)
         LOOP(fetch)(a, source + k * LANES, t->step[k], block, to + k * LANES, apart);
     for (size_t k = 0; k < t->period; k++)
-        LOOP(fetch)(b, unknown + k * LANES, t->step[t->entries + k], block,
-                    to + (t->entries + k) * LANES, apart);
+        LOOP(fetch)
+        (b, unknown + k * LANES, t->step[t->entries + k], block, to + (t->entries + k) * LANES,
+         apart);
 }
 
 /* The tables are those of the first period, numbers are some periods further. */
@@ -184,26 +185,39 @@ HELP view LOOP(further)(view w, const clsi_stretch *t, size_t periods) {
     return w;
 }
 
-HELP void LOOP(factor_stretch)(const clsi_segments *s, const double *b, const room *r,
-                               LOOP(masks) *wrong) {
+/* One period, whose numbers stand at `from`. */
+HELP void LOOP(factor_period)(const clsi_segments *s, const view *w, const double *from,
+                              LOOP(masks) * wrong) {
     const clsi_stretch *t = &s->stretch;
-    size_t apart = t->entries + t->period, begin = t->begin;
+    const uint16_t *place = s->places + t->places;
+    for (size_t i = t->begin; i < t->begin + t->period; i++) {
+        double *row = w->value + w->first[i] * LANES;
+        LOOP(clear)(w, i);
+        for (size_t e = w->from[i]; e < w->from[i + 1]; e++) {
+            lanes v = at(from, e - w->from[t->begin]);
+            EACH_PART wrong[p] |= v.part[p] - v.part[p] != 0;
+            put(row, w->target[e], v);
+        }
+        place = LOOP(reduce)(w, i, place, at(from, t->entries + (i - t->begin)), wrong);
+    }
+}
+
+HELP void LOOP(factor_stretch)(const clsi_segments *s, const double *b, const room *r,
+                               LOOP(masks) * wrong) {
+    const clsi_stretch *t = &s->stretch;
+    size_t apart = t->entries + t->period, first = s->first[t->begin];
     for (size_t block = 0; block < t->blocks; block++) {
         LOOP(fetch_block)(s, r->entry, b, block, r->block);
+        view w = LOOP(further)(view_of(s, r), t, block * CLSI_BLOCK);
+        if (t->factor) {
+            if (t->factor(w.value + first * LANES, w.x + t->begin * LANES, r->block, NULL,
+                          CLSI_BLOCK))
+                EACH_PART wrong[p] |= -1;
+            continue;
+        }
         for (size_t k = 0; k < CLSI_BLOCK; k++) {
-            const view w = LOOP(further)(view_of(s, r), t, block * CLSI_BLOCK + k);
-            const double *from = r->block + k * apart * LANES;
-            const uint16_t *place = s->places + t->places;
-            for (size_t i = begin; i < begin + t->period; i++) {
-                double *row = w.value + w.first[i] * LANES;
-                LOOP(clear)(&w, i);
-                for (size_t e = w.from[i]; e < w.from[i + 1]; e++) {
-                    lanes v = at(from, e - w.from[begin]);
-                    EACH_PART wrong[p] |= v.part[p] - v.part[p] != 0;
-                    put(row, w.target[e], v);
-                }
-                place = LOOP(reduce)(&w, i, place, at(from, t->entries + (i - begin)), wrong);
-            }
+            LOOP(factor_period)(s, &w, r->block + k * apart * LANES, wrong);
+            w = LOOP(further)(w, t, 1);
         }
     }
 }
@@ -288,8 +302,9 @@ TARGET static void LOOP(forward_inside)(const clsi_segments *s, const double *b,
         const view now = LOOP(further)(w, t, n);
         if (n % CLSI_BLOCK == 0)
             for (size_t k = 0; k < t->period; k++)
-                LOOP(fetch)(b, s->unknown + (t->begin + k) * LANES, t->step[t->entries + k],
-                            n / CLSI_BLOCK, r->block + k * LANES, t->period);
+                LOOP(fetch)
+                (b, s->unknown + (t->begin + k) * LANES, t->step[t->entries + k], n / CLSI_BLOCK,
+                 r->block + k * LANES, t->period);
         for (size_t k = 0; k < t->period; k++)
             LOOP(forward_row)(&now, t->begin + k, at(r->block, n % CLSI_BLOCK * t->period + k));
     }
@@ -341,19 +356,33 @@ HELP void LOOP(back_rows)(const clsi_segments *s, const view *w, size_t i, size_
     }
 }
 
+/* A block of periods from the last to the first: x, and side by side for LOOP(bring). */
+HELP void LOOP(back_block)(const clsi_segments *s, const view *w, size_t block, double *to) {
+    const clsi_stretch *t = &s->stretch;
+    size_t n = (block + 1) * CLSI_BLOCK - 1, first = s->first[t->begin], begin = t->begin;
+    if (t->back) {
+        const view now = LOOP(further)(*w, t, n);
+        t->back(now.value + first * LANES, now.x + begin * LANES,
+                to + (CLSI_BLOCK - 1) * t->period * LANES, w->x + s->slots * LANES, CLSI_BLOCK);
+        return;
+    }
+    for (size_t p = CLSI_BLOCK; p-- > 0; n--) {
+        const view now = LOOP(further)(*w, t, n);
+        for (size_t k = t->period; k-- > 0;)
+            put(to, p * t->period + k, LOOP(back_row)(&now, begin + k, s->slots, w->x));
+    }
+}
+
 TARGET static void LOOP(back_inside)(const clsi_segments *s, const room *r, double *b) {
     const view w = view_of(s, r);
     const clsi_stretch *t = &s->stretch;
     LOOP(back_rows)(s, &w, behind(t), s->slots, b);
-    for (size_t n = t->blocks * CLSI_BLOCK; n-- > 0;) {
-        const view now = LOOP(further)(w, t, n);
-        for (size_t k = t->period; k-- > 0;)
-            put(r->block, n % CLSI_BLOCK * t->period + k,
-                LOOP(back_row)(&now, t->begin + k, s->slots, w.x));
-        if (n % CLSI_BLOCK) continue;
+    for (size_t block = t->blocks; block-- > 0;) {
+        LOOP(back_block)(s, &w, block, r->block);
         for (size_t k = 0; k < t->period; k++)
-            LOOP(bring)(b, s->unknown + (t->begin + k) * LANES, t->step[t->entries + k],
-                        n / CLSI_BLOCK, r->block + k * LANES, t->period);
+            LOOP(bring)
+            (b, s->unknown + (t->begin + k) * LANES, t->step[t->entries + k], block,
+             r->block + k * LANES, t->period);
     }
     LOOP(back_rows)(s, &w, 0, t->begin, b);
 }

@@ -93,5 +93,6 @@ int clsi_stretch_find(clsi_segments *s) {
         if (2 * s->stretch.blocks * s->stretch.period * CLSI_BLOCK > s->slots) break;
     }
     free(places);
+    clsi_stretch_write(s);
     return 1;
 }
