@@ -60,9 +60,10 @@ static size_t width(const levels *l, size_t level) {
     return level < l->n_levels ? l->begin[level + 1] - l->begin[level] : 0;
 }
 
-/* Slots of lane-wise level k are as many as the widest of its eight levels has. */
+/* Slots of lane-wise level k are as many as the widest of its eight levels has. The last segment comes first: a row of
+ * a separator is reduced by the segment behind it, all along, before the end of the one in front. */
 static void place_inside(const levels *l, size_t distance, clsi_cuts *c) {
-    for (size_t lane = 0; lane < CLSI_SEGMENTS; lane++) {
+    for (size_t lane = CLSI_SEGMENTS; lane-- > 0;) {
         size_t slot = 0;
         for (size_t k = 0; k + 1 < distance; k++) {
             size_t level = lane * distance + k, widest = 0;

@@ -157,8 +157,8 @@ static void lay_inside(tables *t) {
     }
 }
 
-/* Row i of all separators, as the segments before them see it (then entries outside of the inside are
- * theirs), or those behind them. */
+/* Row i of all separators, as the segments before them see it, or those behind them (then entries outside of the
+ * inside are theirs). */
 static void lay_wall(tables *t, size_t i, int before) {
     const clsi_sparse_lu *lu = t->lu;
     const clsi_segments *s = t->s;
@@ -170,7 +170,7 @@ static void lay_wall(tables *t, size_t i, int before) {
                 add_column(t, column_in(t, lane, lu->column[k]));
         for (size_t k = lu->from[p]; k < lu->from[p + 1]; k++) {
             size_t c = lu->target[k];
-            if (c < s->inside ? s->slot[c] % LANES == lane : !before)
+            if (c < s->inside ? s->slot[c] % LANES == lane : before)
                 add_entry(t, column_in(t, lane, c), lane, lu->source[k]);
         }
     }
@@ -261,9 +261,10 @@ void clsi_segments_free(clsi_segments **segments) {
 typedef struct room {
     double *value; /* L and U of the lanes, inverse pivots on the diagonal */
     double *x;     /* (columns, LANES) */
-    double
-        *carry; /* (wide, 2 wide + full, LANES) separators as the segments before them leave them */
-    double *left;        /* (the same) ... and those behind them */
+    /* (wide, 2 wide + full, LANES) separators as the segments behind them leave them, then (wide, LANES) their right
+     * sides ... */
+    double *left;
+    double *carry;       /* (the same) ... and those before them, one lane less */
     const double *entry; /* the matrix */
     double *tail;        /* separators and border, as in sparse_lu.c ... */
     double *one;         /* (n) ... a row of them, */
@@ -276,11 +277,16 @@ static size_t columns_of(const clsi_segments *s) {
     return s->slots + 2 * s->wide + s->full;
 }
 
+/* Entries of a row of a separator that are not inside. */
+static size_t behind_inside(const clsi_segments *s) {
+    return 2 * s->wide + s->full;
+}
+
 /* In the order of room_of. */
 enum { PARTS = 8 };
 static void sizes_of(const clsi_sparse_lu *lu, size_t size[static PARTS]) {
     const clsi_segments *s = lu->segments;
-    size_t walls = s->wide * (2 * s->wide + s->full) * LANES;
+    size_t walls = s->wide * (behind_inside(s) + 1) * LANES;
     size[0] = (s->stretch.entries + s->stretch.period) * CLSI_BLOCK * LANES;
     size[1] = s->first[s->slots + 2 * s->wide] * LANES;
     size[2] = columns_of(s) * LANES;
@@ -292,7 +298,7 @@ static void sizes_of(const clsi_sparse_lu *lu, size_t size[static PARTS]) {
 static room room_of(const clsi_sparse_lu *lu, double *work) {
     size_t size[PARTS], over = (uintptr_t)work % 64 / sizeof *work;
     room r = {0};
-    double **const parts[] = {&r.block, &r.value, &r.x, &r.carry, &r.left, &r.tail, &r.one, &r.y};
+    double **const parts[] = {&r.block, &r.value, &r.x, &r.left, &r.carry, &r.tail, &r.one, &r.y};
     sizes_of(lu, size);
     if (over) work += LANES - over;
     for (size_t k = 0; k < PARTS; work += size[k], k++) *parts[k] = work;
@@ -325,16 +331,25 @@ static inline size_t behind(const clsi_stretch *t) {
     return t->begin + t->blocks * CLSI_BLOCK * t->period;
 }
 
+/* Rows of separators on their way through the inside. */
+typedef struct walls {
+    size_t row;                      /* the first of them */
+    double *tail;                    /* (wide, 2 wide + full, LANES), (wide, LANES): see room */
+    size_t at_entry[CLSI_WIDE_MOST]; /* so far they are reduced, */
+    size_t ready[CLSI_WIDE_MOST];    /* and so far they are numbers */
+} walls;
+
 typedef struct segment_loops {
-    int (*factor_inside)(const clsi_segments *s, const double *b, const room *r);
-    int (*factor_walls)(const clsi_segments *s, const room *r, size_t row, double *tail);
+    int (*factor_inside)(const clsi_segments *s, const double *b, const room *r, walls *o);
+    int (*open_walls)(const clsi_segments *s, const room *r, walls *o);
+    void (*reduce_walls)(const clsi_segments *s, const room *r, walls *o, size_t stop);
     void (*forward_inside)(const clsi_segments *s, const double *b, const room *r);
     void (*forward_walls)(const clsi_segments *s, const room *r, size_t row, double *sum);
     void (*back_inside)(const clsi_segments *s, const room *r, double *b);
 } segment_loops;
 
 enum {
-    STRETCH = 4
+    TURN = 4
 }; /* columns after which rows of separators take turns: they do not wait for each other */
 
 enum { AHEAD = 4 * CLSI_BLOCK }; /* numbers of a lane that are fetched into the cache meanwhile */
@@ -384,20 +399,28 @@ static const segment_loops *loops_of_machine(void) {
 }
 #endif
 
-/* Separators: by the segment before each, then, one lane further, by the one behind it. */
-static int factor_walls(const clsi_segments *s, const segment_loops *loops, const room *r) {
-    size_t wide = s->wide, n = 2 * wide + s->full;
-    memset(r->carry, 0, wide * n * LANES * sizeof(double));
-    memset(r->left, 0, wide * n * LANES * sizeof(double));
-    int fine = loops->factor_walls(s, r, s->slots, r->carry);
+/* Separators as those that are reduced by the segments in front of them, one lane before. */
+static void hand_over(const clsi_segments *s, const room *r) {
+    size_t wide = s->wide, n = behind_inside(s);
+    memset(r->carry, 0, wide * (n + 1) * LANES * sizeof(double));
     for (size_t i = 0; i < wide; i++)
-        for (size_t j = 0; j < n; j++) {
+        for (size_t j = 0; j <= n; j++) {
             if (j >= wide && j < 2 * wide) continue; /* nothing of the next one */
-            size_t of = j < wide ? j + wide : j;     /* itself, the border */
-            for (size_t lane = 1; lane < LANES; lane++)
-                r->left[(i * n + j) * LANES + lane] = r->carry[(i * n + of) * LANES + lane - 1];
+            size_t to = j == n ? wide * n + i : i * n + (j < wide ? j + wide : j);
+            size_t from = j == n ? wide * n + i : i * n + j;
+            for (size_t lane = 0; lane + 1 < LANES; lane++)
+                r->carry[to * LANES + lane] = r->left[from * LANES + lane + 1];
         }
-    return loops->factor_walls(s, r, s->slots + wide, r->left) && fine;
+}
+
+/* Right sides of the separators before each segment. */
+static void take_sides(const clsi_sparse_lu *lu, const double *b, const room *r) {
+    const clsi_segments *s = lu->segments;
+    double *side = r->left + s->wide * behind_inside(s) * LANES;
+    for (size_t k = 0; k < s->wide * LANES; k++) {
+        uint32_t place = k % LANES ? s->wall[k - 1] : CLSI_NOTHING;
+        side[k] = place == CLSI_NOTHING ? 0 : b[lu->order[place]];
+    }
 }
 
 /* What the segments left of a row of a separator, to r->one. */
@@ -411,11 +434,11 @@ static void gather_wall(const clsi_sparse_lu *lu, size_t i, size_t lane, const r
         uint32_t same = s->wall[j * LANES + lane];
         uint32_t next = lane + 1 < LANES ? s->wall[j * LANES + lane + 1] : CLSI_NOTHING;
         if (before != CLSI_NOTHING) r->one[before] = r->carry[(i * n + j) * LANES + lane];
-        if (same != CLSI_NOTHING) r->one[same] = r->left[(i * n + j) * LANES + lane + 1];
+        if (same != CLSI_NOTHING) r->one[same] = r->carry[(i * n + s->wide + j) * LANES + lane];
         if (next != CLSI_NOTHING) r->one[next] = r->left[(i * n + s->wide + j) * LANES + lane + 1];
     }
     for (size_t j = 0; j < s->full; j++)
-        r->one[s->inside + s->apart + j] = r->left[(i * n + 2 * s->wide + j) * LANES + lane + 1];
+        r->one[s->inside + s->apart + j] = r->carry[(i * n + 2 * s->wide + j) * LANES + lane];
 }
 
 /* An entry of L and U of one matrix. */
@@ -464,10 +487,17 @@ size_t clsi_segments_factor(const clsi_sparse_lu *lu, const double *a, const dou
     const clsi_segments *s = lu->segments;
     const segment_loops *loops = loops_of_machine();
     room r = room_of(lu, work);
+    walls o = {.row = s->slots + s->wide, .tail = r.left};
     r.entry = a;
     r.n_entries = (uint32_t)lu->n_entries;
-    if (loops->factor_inside(s, b, &r)) {
-        int fine = factor_walls(s, loops, &r);
+    memset(r.left, 0, s->wide * (behind_inside(s) + 1) * LANES * sizeof(double));
+    take_sides(lu, b, &r);
+    int fine = loops->open_walls(s, &r, &o);
+    if (loops->factor_inside(s, b, &r, &o)) {
+        hand_over(s, &r);
+        o = (walls){.row = s->slots, .tail = r.carry};
+        fine &= loops->open_walls(s, &r, &o);
+        loops->reduce_walls(s, &r, &o, s->slots);
         size_t broken = factor_apart(lu, &r);
         return broken || fine ? broken : s->inside + 1;
     }
@@ -507,15 +537,9 @@ void clsi_segments_finish(const clsi_sparse_lu *lu, double *work, const double *
     const clsi_segments *s = lu->segments;
     const segment_loops *loops = loops_of_machine();
     room r = room_of(lu, work);
+    const double *side = r.carry + s->wide * behind_inside(s) * LANES;
     for (size_t k = 0; k < s->wide * LANES; k++)
-        r.carry[k] = s->wall[k] == CLSI_NOTHING ? 0 : b[lu->order[s->wall[k]]];
-    loops->forward_walls(s, &r, s->slots, r.carry);
-    for (size_t k = 0; k < s->wide * LANES; k++) r.left[k] = k % LANES ? r.carry[k - 1] : 0;
-    loops->forward_walls(s, &r, s->slots + s->wide, r.left);
-    for (size_t i = 0; i < s->wide; i++)
-        for (size_t lane = 0; lane + 1 < LANES; lane++)
-            if (s->wall[i * LANES + lane] != CLSI_NOTHING)
-                r.y[s->wall[i * LANES + lane]] = r.left[i * LANES + lane + 1];
+        if (s->wall[k] != CLSI_NOTHING) r.y[s->wall[k]] = side[k];
     solve_apart(lu, &r, b, x);
     for (size_t i = 0; i < s->wide; i++)
         for (size_t lane = 0; lane < LANES; lane++) {
@@ -531,7 +555,14 @@ void clsi_segments_finish(const clsi_sparse_lu *lu, double *work, const double *
 }
 
 void clsi_segments_solve(const clsi_sparse_lu *lu, double *work, double *b) {
+    const clsi_segments *s = lu->segments;
+    const segment_loops *loops = loops_of_machine();
     const room r = room_of(lu, work);
-    loops_of_machine()->forward_inside(lu->segments, b, &r);
+    size_t sides = s->wide * behind_inside(s) * LANES;
+    loops->forward_inside(s, b, &r);
+    take_sides(lu, b, &r);
+    loops->forward_walls(s, &r, s->slots + s->wide, r.left + sides);
+    hand_over(s, &r);
+    loops->forward_walls(s, &r, s->slots, r.carry + sides);
     clsi_segments_finish(lu, work, b, b);
 }

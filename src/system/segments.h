@@ -5,14 +5,16 @@
 #include "system/sparse_lu.h"
 
 enum { CLSI_SEGMENTS = 8 };
-enum { CLSI_WIDE_MOST = 24 };   /* rows of a separator */
-enum { CLSI_BLOCK = 8 };        /* periods whose numbers are fetched together */
-enum { CLSI_REPEATED = 64 };    /* entries and rows of a period at most */
-#define CLSI_PARTLY 0x80000000u /* a target, or unknowns, that not all lanes have */
+enum { CLSI_WIDE_MOST = 24 };    /* rows of a separator */
+enum { CLSI_BLOCK = 8 };         /* periods whose numbers are fetched together */
+enum { CLSI_STRETCH_WALLS = 4 }; /* rows of a separator that machine code reduces */
+enum { CLSI_REPEATED = 64 };     /* entries and rows of a period at most */
+#define CLSI_PARTLY 0x80000000u  /* a target, or unknowns, that not all lanes have */
 
-/* n periods of machine code: numbers of the first one (of the way back, of the last), x behind the inside. Nonzero
- * where there was no number or no pivot. */
-typedef long clsi_stretch_run(double *value, double *x, double *block, const double *apart, long n);
+/* n periods of machine code: numbers of the first one (of the way back, of the last). `apart`: of the way back x behind
+ * the inside; else pointers to CLSI_STRETCH_WALLS rows of separators, and to their tail. Nonzero where there was no
+ * number or no pivot. */
+typedef long clsi_stretch_run(double *value, double *x, double *block, const void *apart, long n);
 
 /* Rows of the inside that repeat after `period` rows: entries of the matrix and unknowns of all lanes are neighbours
  * of those of the period before (stretch.c). */
@@ -22,6 +24,10 @@ typedef struct clsi_stretch {
     size_t entries;          /* of a period */
     size_t places, n_places; /* where those of row `begin` begin, and how many a period has */
     signed char step[CLSI_REPEATED]; /* 1 or -1: of each entry, then of the unknown of each row */
+    /* rows of the separators before the segments, if machine code reduces them, too: the first entry of the first
+     * period, entries of a period, and where those begin that are no numbers yet */
+    size_t n_walls, wall_first[CLSI_STRETCH_WALLS], wall_size[CLSI_STRETCH_WALLS],
+        wall_ready[CLSI_STRETCH_WALLS];
     clsi_stretch_run *factor, *back; /* NULL: there is no machine code */
     void *code;
     size_t size;

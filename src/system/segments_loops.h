@@ -110,10 +110,68 @@ HELP void LOOP(clear)(const view *w, size_t i) {
     for (size_t k = w->first[i]; k < w->first[i + 1]; k++) zero(w->value, k);
 }
 
+/* Rows of separators as they are in the matrix. 1 when all entries are numbers. */
+TARGET static int LOOP(open_walls)(const clsi_segments *s, const room *r, walls *o) {
+    size_t n = behind_inside(s);
+    const view w = view_of(s, r);
+    long long wrong = 0;
+    for (size_t i = 0; i < s->wide; i++) {
+        size_t first = w.first[o->row + i], last = w.diagonal[o->row + i], ready = first;
+        for (size_t k = w.from[o->row + i], end = w.from[o->row + i + 1]; k < end; k++) {
+            size_t to = first + (w.target[k] & ~PARTLY);
+            lanes v = LOOP(entry)(&w, k, (w.target[k] & PARTLY) != 0);
+            EACH_PART for (int l = 0; l < WIDTH; l++) wrong |= (v.part[p] - v.part[p] != 0)[l];
+            for (; ready <= to && ready < last; ready++) zero(w.value, ready);
+            if (to < last)
+                put(w.value, to, v);
+            else
+                put(o->tail, i * n + (to - last), v);
+        }
+        o->at_entry[i] = first;
+        o->ready[i] = ready;
+    }
+    return !wrong;
+}
+
+/* By the rows of the inside before `stop`, which are just made: what is read of them is in the cache. */
+TARGET static void LOOP(reduce_walls)(const clsi_segments *s, const room *r, walls *o,
+                                      size_t stop) {
+    size_t slots = s->slots, n = behind_inside(s);
+    const view w = view_of(s, r);
+    for (size_t i = 0; i < s->wide; i++) {
+        size_t k = o->at_entry[i], last = w.diagonal[o->row + i], open = o->ready[i];
+        lanes sum = at(o->tail, s->wide * n + i);
+        for (; k < last && w.column[k] < stop; k++) {
+            size_t above = w.column[k], j = w.diagonal[above], end = w.first[above + 1];
+            for (; open <= k; open++) zero(w.value, open);
+            lanes factor = LOOP(times)(at(w.value, k), at(w.value, j));
+            put(w.value, k, factor);
+            sum = minus(sum, factor, at(w.x, above));
+            size_t to = k + 1;
+            for (j++; j < end; j++) {
+                size_t c = w.column[j];
+                if (c >= slots) {
+                    size_t t = i * n + (c - slots);
+                    put(o->tail, t, minus(at(o->tail, t), factor, at(w.value, j)));
+                    continue;
+                }
+                while (to < last && w.column[to] < c) to++;
+                if (to == last || w.column[to] != c) continue; /* a zero, see above */
+                for (; open <= to; open++) zero(w.value, open);
+                put(w.value, to, minus(at(w.value, to), factor, at(w.value, j)));
+            }
+        }
+        put(o->tail, s->wide * n + i, sum);
+        o->at_entry[i] = k;
+        o->ready[i] = open;
+    }
+}
+
 /* Rows [i, end), looked up one by one. */
-HELP const uint16_t *LOOP(factor_rows)(const clsi_segments *s, const view *w, size_t i, size_t end,
-                                       const double *b, const uint16_t *place,
+HELP const uint16_t *LOOP(factor_rows)(const clsi_segments *s, const room *r, size_t i, size_t end,
+                                       const double *b, const uint16_t *place, walls *o,
                                        LOOP(masks) * wrong) {
+    const view all = view_of(s, r), *w = &all;
     for (; i < end; i++) {
         double *row = w->value + w->first[i] * LANES;
         LOOP(clear)(w, i);
@@ -123,6 +181,7 @@ HELP const uint16_t *LOOP(factor_rows)(const clsi_segments *s, const view *w, si
             put(row, w->target[k] & ~PARTLY, v);
         }
         place = LOOP(reduce)(w, i, place, LOOP(right_side)(b, s->unknown + i * LANES), wrong);
+        if (i % TURN == TURN - 1 || i + 1 == end) LOOP(reduce_walls)(s, r, o, i + 1);
     }
     return place;
 }
@@ -171,10 +230,8 @@ HELP void LOOP(fetch_block)(const clsi_segments *s, const double *a, const doubl
                    *unknown = s->unknown + t->begin * LANES;
     for (size_t k = 0; k < t->entries; k++)
         LOOP(fetch)(a, source + k * LANES, t->step[k], block, to + k * LANES, apart);
-    for (size_t k = 0; k < t->period; k++)
-        LOOP(fetch)
-        (b, unknown + k * LANES, t->step[t->entries + k], block, to + (t->entries + k) * LANES,
-         apart);
+    for (size_t k = 0; k < t->period; k++) LOOP(fetch)
+    (b, unknown + k * LANES, t->step[t->entries + k], block, to + (t->entries + k) * LANES, apart);
 }
 
 /* The tables are those of the first period, numbers are some periods further. */
@@ -202,87 +259,52 @@ HELP void LOOP(factor_period)(const clsi_segments *s, const view *w, const doubl
     }
 }
 
-HELP void LOOP(factor_stretch)(const clsi_segments *s, const double *b, const room *r,
+/* A block of periods by machine code, with rows of separators where it has these. */
+HELP void LOOP(run_block)(const clsi_segments *s, const view *w, const room *r, size_t block,
+                          walls *o, LOOP(masks) * wrong) {
+    const clsi_stretch *t = &s->stretch;
+    double *to[CLSI_STRETCH_WALLS + 1] = {0};
+    for (size_t i = 0; i < t->n_walls; i++) {
+        size_t done = block * CLSI_BLOCK * t->wall_size[i], more = CLSI_BLOCK * t->wall_size[i];
+        to[i] = r->value + (t->wall_first[i] + done) * LANES;
+        o->at_entry[i] = t->wall_first[i] + done + more;
+        o->ready[i] = t->wall_ready[i] + done + more;
+    }
+    to[CLSI_STRETCH_WALLS] = o->tail;
+    if (t->factor(w->value + s->first[t->begin] * LANES, w->x + t->begin * LANES, r->block, to,
+                  CLSI_BLOCK))
+        EACH_PART wrong[p] |= -1;
+}
+
+HELP void LOOP(factor_stretch)(const clsi_segments *s, const double *b, const room *r, walls *o,
                                LOOP(masks) * wrong) {
     const clsi_stretch *t = &s->stretch;
-    size_t apart = t->entries + t->period, first = s->first[t->begin];
+    size_t apart = t->entries + t->period;
     for (size_t block = 0; block < t->blocks; block++) {
         LOOP(fetch_block)(s, r->entry, b, block, r->block);
         view w = LOOP(further)(view_of(s, r), t, block * CLSI_BLOCK);
-        if (t->factor) {
-            if (t->factor(w.value + first * LANES, w.x + t->begin * LANES, r->block, NULL,
-                          CLSI_BLOCK))
-                EACH_PART wrong[p] |= -1;
-            continue;
-        }
-        for (size_t k = 0; k < CLSI_BLOCK; k++) {
+        if (t->factor) LOOP(run_block)(s, &w, r, block, o, wrong);
+        for (size_t k = 0; k < CLSI_BLOCK && !t->factor; k++) {
             LOOP(factor_period)(s, &w, r->block + k * apart * LANES, wrong);
             w = LOOP(further)(w, t, 1);
         }
+        if (!t->factor || !t->n_walls)
+            LOOP(reduce_walls)(s, r, o, t->begin + (block + 1) * CLSI_BLOCK * t->period);
     }
 }
 
 /* 1 when all entries are numbers, and all pivots of all lanes numbers that are not zero. */
-TARGET static int LOOP(factor_inside)(const clsi_segments *s, const double *b, const room *r) {
-    const view w = view_of(s, r);
+TARGET static int LOOP(factor_inside)(const clsi_segments *s, const double *b, const room *r,
+                                      walls *o) {
     const clsi_stretch *t = &s->stretch;
     LOOP(masks) wrong[LOOP(PARTS)] = {0};
-    const uint16_t *place = LOOP(factor_rows)(s, &w, 0, t->begin, b, s->places, wrong);
-    LOOP(factor_stretch)(s, b, r, wrong);
+    const uint16_t *place = LOOP(factor_rows)(s, r, 0, t->begin, b, s->places, o, wrong);
+    LOOP(factor_stretch)(s, b, r, o, wrong);
     place += t->n_places * t->blocks * CLSI_BLOCK;
-    LOOP(factor_rows)(s, &w, behind(t), s->slots, b, place, wrong);
+    LOOP(factor_rows)(s, r, behind(t), s->slots, b, place, o, wrong);
     long long any = 0;
     EACH_PART for (int l = 0; l < WIDTH; l++) any |= wrong[p][l];
     return !any;
-}
-
-/* Rows of separators, a stretch of columns at a time: what all of them read of the inside is in the cache
- * then. `tail` (wide, n): what stands behind the inside. 1 when all entries are numbers. */
-TARGET static int LOOP(factor_walls)(const clsi_segments *s, const room *r, size_t row,
-                                     double *tail) {
-    size_t slots = s->slots, wide = s->wide, n = 2 * wide + s->full;
-    size_t at_entry[CLSI_WIDE_MOST], ready[CLSI_WIDE_MOST];
-    const view w = view_of(s, r);
-    long long wrong = 0;
-    for (size_t i = 0; i < wide; i++) {
-        size_t first = at_entry[i] = ready[i] = w.first[row + i], last = w.diagonal[row + i];
-        for (size_t k = w.from[row + i], end = w.from[row + i + 1]; k < end; k++) {
-            size_t to = first + (w.target[k] & ~PARTLY);
-            lanes v = LOOP(entry)(&w, k, (w.target[k] & PARTLY) != 0);
-            EACH_PART for (int l = 0; l < WIDTH; l++) wrong |= (v.part[p] - v.part[p] != 0)[l];
-            for (; ready[i] <= to && ready[i] < last; ready[i]++) zero(w.value, ready[i]);
-            if (to < last)
-                put(w.value, to, v);
-            else
-                put(tail, i * n + (to - last), v);
-        }
-    }
-    for (size_t stretch = STRETCH; stretch < slots + STRETCH; stretch += STRETCH)
-        for (size_t i = 0; i < wide; i++) {
-            size_t k = at_entry[i], last = w.diagonal[row + i], open = ready[i];
-            for (; k < last && w.column[k] < stretch; k++) {
-                size_t above = w.column[k], j = w.diagonal[above], end = w.first[above + 1];
-                for (; open <= k; open++) zero(w.value, open);
-                lanes factor = LOOP(times)(at(w.value, k), at(w.value, j));
-                put(w.value, k, factor);
-                size_t to = k + 1;
-                for (j++; j < end; j++) {
-                    size_t c = w.column[j];
-                    if (c >= slots) {
-                        size_t t = i * n + (c - slots);
-                        put(tail, t, minus(at(tail, t), factor, at(w.value, j)));
-                        continue;
-                    }
-                    while (to < last && w.column[to] < c) to++;
-                    if (to == last || w.column[to] != c) continue; /* a zero, see above */
-                    for (; open <= to; open++) zero(w.value, open);
-                    put(w.value, to, minus(at(w.value, to), factor, at(w.value, j)));
-                }
-            }
-            at_entry[i] = k;
-            ready[i] = open;
-        }
-    return !wrong;
 }
 
 /* ---- solutions ---- */
@@ -301,10 +323,9 @@ TARGET static void LOOP(forward_inside)(const clsi_segments *s, const double *b,
     for (size_t n = 0; n < t->blocks * CLSI_BLOCK; n++) {
         const view now = LOOP(further)(w, t, n);
         if (n % CLSI_BLOCK == 0)
-            for (size_t k = 0; k < t->period; k++)
-                LOOP(fetch)
-                (b, s->unknown + (t->begin + k) * LANES, t->step[t->entries + k], n / CLSI_BLOCK,
-                 r->block + k * LANES, t->period);
+            for (size_t k = 0; k < t->period; k++) LOOP(fetch)
+        (b, s->unknown + (t->begin + k) * LANES, t->step[t->entries + k], n / CLSI_BLOCK,
+         r->block + k * LANES, t->period);
         for (size_t k = 0; k < t->period; k++)
             LOOP(forward_row)(&now, t->begin + k, at(r->block, n % CLSI_BLOCK * t->period + k));
     }
@@ -318,11 +339,11 @@ TARGET static void LOOP(forward_walls)(const clsi_segments *s, const room *r, si
     const view w = view_of(s, r);
     size_t next[CLSI_WIDE_MOST];
     for (size_t i = 0; i < s->wide; i++) next[i] = w.first[row + i];
-    for (size_t stretch = STRETCH; stretch < s->slots + STRETCH; stretch += STRETCH)
+    for (size_t stop = TURN; stop < s->slots + TURN; stop += TURN)
         for (size_t i = 0; i < s->wide; i++) {
             size_t k = next[i], last = w.diagonal[row + i];
             lanes left = at(sum, i);
-            for (; k < last && w.column[k] < stretch; k++)
+            for (; k < last && w.column[k] < stop; k++)
                 left = minus(left, at(w.value, k), at(r->x, w.column[k]));
             put(sum, i, left);
             next[i] = k;
@@ -379,17 +400,16 @@ TARGET static void LOOP(back_inside)(const clsi_segments *s, const room *r, doub
     LOOP(back_rows)(s, &w, behind(t), s->slots, b);
     for (size_t block = t->blocks; block-- > 0;) {
         LOOP(back_block)(s, &w, block, r->block);
-        for (size_t k = 0; k < t->period; k++)
-            LOOP(bring)
-            (b, s->unknown + (t->begin + k) * LANES, t->step[t->entries + k], block,
-             r->block + k * LANES, t->period);
+        for (size_t k = 0; k < t->period; k++) LOOP(bring)
+        (b, s->unknown + (t->begin + k) * LANES, t->step[t->entries + k], block,
+         r->block + k * LANES, t->period);
     }
     LOOP(back_rows)(s, &w, 0, t->begin, b);
 }
 
-static const segment_loops LOOP(loops) = {LOOP(factor_inside), LOOP(factor_walls),
-                                          LOOP(forward_inside), LOOP(forward_walls),
-                                          LOOP(back_inside)};
+static const segment_loops LOOP(loops) = {LOOP(factor_inside), LOOP(open_walls),
+                                          LOOP(reduce_walls),  LOOP(forward_inside),
+                                          LOOP(forward_walls), LOOP(back_inside)};
 
 #undef EACH_PART
 #undef HELP
