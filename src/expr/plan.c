@@ -82,27 +82,27 @@ static uint32_t add_scalar(clsi_planner *s, clsi_instruction in) {
 
 /* ---- neighbours ---- */
 
-/* Operands in the registers of the plan. */
-typedef struct operands {
-    uint32_t a, b;
-} operands;
+static int commutes(const clsi_planner *s, size_t k) {
+    uint8_t code = clsi_operation(s, k)->code;
+    return code == CLSI_ADD || code == CLSI_MUL || s->mark[k] & CLSI_ADDS;
+}
 
-static operands moved_operands(clsi_planner *s, uint32_t k) {
-    const clsi_instruction *in = &s->p->code[k];
-    operands at = {clsi_turned(s, k) ? s->negative[k] : place_of(s, in->a), 0};
-    at.b = place_of(s, in->b);
-    int commutes = in->code == CLSI_ADD || in->code == CLSI_MUL || s->adds[k];
-    if (!commutes || (at.a | at.b) & CLSI_IN_CONSTANTS || at.a <= at.b) return at;
-    return (operands){at.b, at.a};
+/* Operands in the registers of the plan. */
+static clsi_operands moved_operands(clsi_planner *s, uint32_t k, int turns) {
+    clsi_operands in = s->outline->at[k];
+    clsi_operands at = {clsi_turned(s, k) ? s->negative[k] : place_of(s, in.a), 0};
+    at.b = place_of(s, in.b);
+    if (!turns || (at.a | at.b) & CLSI_IN_CONSTANTS || at.a <= at.b) return at;
+    return (clsi_operands){at.b, at.a};
 }
 
 /* An instruction in the registers of the plan. */
 static clsi_instruction moved(clsi_planner *s, uint32_t k) {
-    clsi_instruction in = s->p->code[k];
-    operands at = moved_operands(s, k);
+    clsi_instruction in = *clsi_operation(s, k);
+    if (s->mark[k] & CLSI_ADDS) in.code = CLSI_ADD;
+    clsi_operands at = moved_operands(s, k, commutes(s, k));
     in.a = at.a;
     in.b = at.b;
-    if (s->adds[k]) in.code = CLSI_ADD;
     return in;
 }
 
@@ -111,7 +111,7 @@ static uint32_t value_of(uint32_t place) {
 }
 
 static clsi_pair pair_of(clsi_planner *s, uint32_t k) {
-    operands in = moved_operands(s, k);
+    clsi_operands in = moved_operands(s, k, s->commutes);
     uint64_t old = s->block[value_of(in.a)], young = s->block[value_of(in.b)];
     return (clsi_pair){old < young ? young << 32 | old : old << 32 | young, in.a, in.b, k};
 }
@@ -227,7 +227,7 @@ typedef struct run {
 
 /* The longest run that begins at pairs[0]. */
 static run run_at(const clsi_planner *s, size_t n, const clsi_pair *pairs) {
-    const clsi_instruction *in = &s->p->code[pairs[0].k];
+    const clsi_instruction *in = clsi_operation(s, pairs[0].k);
     int unary = clsi_is_unary(in);
     unsigned far = in->code <= CLSI_DIV ? 3 : 2; /* functions want neighbours */
     run r = {1, 1, 1};
@@ -313,6 +313,7 @@ static void add_group(clsi_planner *s, size_t n, const uint32_t *items) {
         return;
     }
     clsi_pair *pairs = s->pairs;
+    s->commutes = commutes(s, items[0]);
     for (size_t i = 0; i < n; i++) pairs[i] = pair_of(s, items[i]);
     if (n >= MIN_RUN) choose_order(s, n, pairs, pairs + n);
     for (size_t i = 0; i < n && !s->failed;) {
