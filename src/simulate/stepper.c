@@ -258,6 +258,12 @@ static cls_node close_terms(cls_graph *g, size_t n, cls_node *list) {
     return sum;
 }
 
+/* sum |z_i slope_i| */
+static cls_node size_of_slopes(cls_graph *g, size_t n, const cls_node *z, cls_node *slope) {
+    for (size_t i = 0; i < n; i++) slope[i] = absolute(g, cls_mul(g, z[i], slope[i]));
+    return close_terms(g, n, slope);
+}
+
 /* sum |z_i da/dz_i|; of many all slopes in one walk. */
 static cls_node slopes_of(cls_graph *g, cls_node a, size_t n, const cls_node *z) {
     int many = n > CLSI_MANY_UNKNOWNS;
@@ -266,11 +272,21 @@ static cls_node slopes_of(cls_graph *g, cls_node a, size_t n, const cls_node *z)
         free(slope);
         return CLS_NO_NODE;
     }
-    for (size_t i = 0; i < n; i++) {
-        cls_node by = many ? slope[i] : cls_derivative(g, a, z[i]);
-        slope[i] = absolute(g, cls_mul(g, z[i], by));
-    }
-    return close_terms(g, n, slope);
+    for (size_t i = 0; i < n && !many; i++) slope[i] = cls_derivative(g, a, z[i]);
+    return size_of_slopes(g, n, z, slope);
+}
+
+/* The same of the energy, whose slopes are in the form where it is a function of q, p and S. */
+static cls_node energy_slopes(const cls_system *s) {
+    const clsi_form *f = s->form;
+    if (f->kind != CLSI_FORM_PHASE || f->nz <= CLSI_MANY_UNKNOWNS)
+        return slopes_of(s->g, f->energy, f->nz, f->z);
+    cls_node *slope = open_terms(s->g, f->nz);
+    if (!slope) return CLS_NO_NODE;
+    memcpy(slope, f->energy_q, s->nq * sizeof *slope);
+    memcpy(slope + s->nq, f->v, s->n * sizeof *slope);
+    memcpy(slope + s->nq + s->n, f->T, s->m * sizeof *slope);
+    return size_of_slopes(s->g, f->nz, f->z, slope);
 }
 
 /* v . K^T dE/dq, by which scaling the forces that have a potential changes the energy. */
@@ -368,7 +384,7 @@ static cls_status compile_scale(compiler *c) {
     cls_node *to = c->outputs;
     cls_status status = CLS_OK;
     to[CLSI_SCALE_ENERGY] = largest_of(g, f->energy);
-    to[CLSI_SCALE_ENERGY_SLOPES] = slopes_of(g, f->energy, f->nz, f->z);
+    to[CLSI_SCALE_ENERGY_SLOPES] = energy_slopes(s);
     /* who counts falls of the entropy, or takes back a step over which it falls */
     int counts = c->sp->options.monitor || c->sp->scheme->estimate || c->sp->scheme->carries;
     to[CLSI_SCALE_ENTROPY_SLOPES] =
