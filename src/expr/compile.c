@@ -298,8 +298,8 @@ cls_status clsi_program_create_open(const cls_graph *g, clsi_parameters paramete
                                     size_t n_early_inputs, size_t n_inputs, const cls_node *inputs,
                                     size_t n_first_outputs, size_t n_outputs,
                                     const cls_node *outputs, cls_program **out, cls_error *error) {
-    return create(g, NULL, 0, parameters, n_early_inputs, n_inputs, inputs, n_first_outputs, n_outputs,
-                  outputs, out, error);
+    return create(g, NULL, 0, parameters, n_early_inputs, n_inputs, inputs, n_first_outputs,
+                  n_outputs, outputs, out, error);
 }
 
 cls_status clsi_program_create_lean(cls_graph *g, int last, size_t n_early_inputs, size_t n_inputs,

@@ -12,13 +12,18 @@ typedef struct clsi_operands {
     uint32_t a, b;
 } clsi_operands;
 
+typedef struct clsi_operation_key {
+    uint64_t word, exponent;
+} clsi_operation_key;
+
 enum { CLSI_OUTLINE_RECENT = 256, CLSI_OUTLINE_SUM = 0 }; /* the operation a + b is always there */
 
 typedef struct clsi_outline {
-    size_t n_operations, room, n_slots;
+    size_t n_operations, room, keys_room, n_slots;
+    clsi_operation_key *key;
     clsi_instruction *operation; /* without registers, and without the ways of the evaluator */
     uint32_t *slots;             /* where operations are looked up: their numbers + 1 */
-    uint32_t recent[CLSI_OUTLINE_RECENT]; /* the last one of a kind of node, + 1 */
+    uint32_t recent[CLSI_OUTLINE_RECENT]; /* the last one of a kind of node */
     uint32_t *of;                         /* (n) which operation */
     clsi_operands *at;                    /* (n) */
 } clsi_outline;

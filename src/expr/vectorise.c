@@ -34,7 +34,8 @@ static void count_uses(clsi_planner *s) {
     const cls_program *p = s->p;
     for (size_t k = 0; k < p->n_instructions; k++) {
         count_use(s, s->outline->at[k].a);
-        if (!clsi_is_unary(clsi_operation(s, k))) count_use(s, s->outline->at[k].b);
+        if (!clsi_is_unary(&s->outline->operation[s->outline->of[k]]))
+            count_use(s, s->outline->at[k].b);
     }
     for (size_t k = 0; k < p->n_outputs; k++) count_use(s, p->outputs[k]);
 }
@@ -44,8 +45,7 @@ static uint64_t key_of(const clsi_planner *s, uint32_t work) {
     const clsi_instruction *in = &s->outline->operation[work / 4];
     uint64_t h = 1, exponent;
     memcpy(&exponent, &in->exponent, sizeof exponent);
-    h = mix(h,
-            (uint64_t)in->code | in->function << 8 | in->i << 16 | (uint64_t)in->j << 24);
+    h = mix(h, (uint64_t)in->code | in->function << 8 | in->i << 16 | (uint64_t)in->j << 24);
     h = mix(h, (uint64_t)(in->power + 1000) * 4 + work % 4);
     return mix(h, exponent);
 }
@@ -116,7 +116,9 @@ static void turn_sign(clsi_planner *s, size_t k) {
     uint32_t b = s->outline->at[k].b;
     if (b < s->base || s->mark[b - s->base] & CLSI_USED_OFTEN) return;
     const clsi_operands *product = &s->outline->at[b - s->base];
-    if (clsi_operation(s, b - s->base)->code != CLSI_MUL || product->a >= s->p->n_constants) return;
+    uint32_t operation = s->outline->of[b - s->base];
+    if (s->outline->operation[operation].code != CLSI_MUL || product->a >= s->p->n_constants)
+        return;
     if (!s->negative) {
         s->negative = clsi_malloc(s->p->n_instructions * sizeof *s->negative);
         for (size_t i = 0; i < s->p->n_instructions && s->negative; i++)
@@ -148,48 +150,73 @@ static void find_kinds(clsi_planner *s) {
         }
 }
 
-/* Instructions by kinds, in the order of the program among equals. There are few kinds, whatever the number of
- * cells: only they are compared. */
-static void sort_items(clsi_planner *s) {
-    uint32_t *begin = clsi_malloc((s->n_kinds + 1) * sizeof *begin);
-    s->failed |= !begin;
+/* ---- numbers by kinds ---- */
+
+static uint32_t by_kinds(const clsi_planner *s, const uint32_t *number, uint32_t reg) {
+    return reg < s->base ? reg : (uint32_t)s->base + number[reg - s->base];
+}
+
+/* There are few kinds, whatever the number of cells: only they are compared. */
+static void number_by_kinds(clsi_planner *s) {
+    const cls_program *p = s->p;
+    size_t n = p->n_instructions;
+    uint32_t *begin = clsi_malloc((s->n_kinds + 1) * sizeof *begin), *number = s->kind, at = 0;
+    s->at = clsi_malloc(n * sizeof *s->at);
+    if (s->negative) s->turned = clsi_malloc(n * sizeof *s->turned);
+    s->failed |= !begin || !s->at || (s->negative && !s->turned);
     if (!s->failed) {
         if (s->n_kinds) qsort(s->kinds, s->n_kinds, sizeof *s->kinds, compare_kinds);
-        uint32_t at = 0;
         for (size_t i = 0; i < s->n_kinds; at += s->kinds[i++].n) begin[s->kinds[i].number] = at;
-        for (size_t k = 0; k < s->p->n_instructions; k++)
-            s->items[begin[s->kind[k]]++] = (uint32_t)k;
+        for (size_t k = 0; k < n; k++) { /* operands have their numbers already */
+            number[k] = begin[s->kind[k]]++;
+            clsi_operands old = s->outline->at[k];
+            s->at[number[k]] =
+                (clsi_operands){by_kinds(s, number, old.a), by_kinds(s, number, old.b)};
+            if (s->turned) s->turned[number[k]] = s->negative[k];
+        }
+        for (size_t k = 0; k < p->n_outputs; k++)
+            s->outputs[k] = by_kinds(s, number, p->outputs[k]);
     }
     free(begin);
+    free(s->kind);
+    s->kind = NULL;
 }
 
 /* ---- the whole ---- */
 
 static int open_planner(clsi_planner *s) {
-    size_t n = s->p->n_instructions, registers = s->base + n;
+    size_t n = s->p->n_instructions;
     s->plan = clsi_calloc(1, sizeof *s->plan);
-    s->items = clsi_malloc(n * sizeof *s->items);
     s->kind = clsi_malloc(n * sizeof *s->kind);
-    s->place = clsi_malloc(registers * sizeof *s->place);
     s->mark = clsi_calloc(n, 1);
-    if (!s->plan || !s->items || !s->kind || !s->place || !s->mark) return 0;
+    s->outputs = clsi_malloc((s->p->n_outputs + 1) * sizeof *s->outputs);
+    if (!s->plan || !s->kind || !s->mark || !s->outputs) return 0;
     s->plan->outputs = clsi_calloc(s->p->n_outputs, sizeof(uint32_t));
-    s->scalars = s->kind;
-    for (size_t k = 0; k < s->p->n_constants; k++) s->place[k] = CLSI_NOWHERE;
-    for (size_t k = 0; k < s->p->n_inputs; k++) s->place[s->p->n_constants + k] = (uint32_t)k;
     clsi_plan_values(s, s->p->n_inputs + 1); /* one more, so that there is a first */
     return s->plan->outputs && !s->failed;
 }
 
+/* Room for where things are in the plan. */
+static void open_places(clsi_planner *s) {
+    s->place = clsi_malloc((s->base + s->p->n_instructions) * sizeof *s->place);
+    s->failed |= !s->place;
+    for (size_t k = 0; k < s->p->n_constants && !s->failed; k++) s->place[k] = CLSI_NOWHERE;
+    for (size_t k = 0; k < s->p->n_inputs && !s->failed; k++)
+        s->place[s->p->n_constants + k] = (uint32_t)k;
+}
+
 static void close_planner(clsi_planner *s) {
-    free(s->items);
     free(s->kind);
     free(s->negative);
+    free(s->at);
+    free(s->turned);
+    free(s->outputs);
     free(s->place);
     free(s->mark);
     free(s->kinds);
     free(s->slots);
     free(s->pairs);
+    free(s->scalars);
     free(s->block);
     clsi_plan_free(&s->plan);
 }
@@ -218,9 +245,10 @@ cls_status clsi_plan_create(const cls_program *p, const clsi_outline *outline, c
     if (!s.failed) {
         count_uses(&s);
         find_kinds(&s);
-        sort_items(&s);
-        clsi_plan_write(&s);
+        number_by_kinds(&s);
+        open_places(&s);
     }
+    if (!s.failed) clsi_plan_write(&s);
     if (!s.failed && 2 * s.vectorised >= p->n_instructions)
         s.failed = !clsi_plan_tile(s.plan, p->n_first_outputs, p->n_outputs);
     if (!s.failed && 2 * s.vectorised >= p->n_instructions) {

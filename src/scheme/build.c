@@ -33,7 +33,8 @@ cls_node clsi_step_unknown(clsi_step *st, cls_node guess, size_t of_state) {
         return guess;
     }
     char name[32];
-    snprintf(name, sizeof name, "u'[%zu]", st->n_unknowns); /* the same node in every step, found beside its neighbours */
+    snprintf(name, sizeof name, "u'[%zu]",
+             st->n_unknowns); /* the same node in every step, found beside its neighbours */
     cls_node u = cls_symbol(st->g, name);
     st->unknown[st->n_unknowns] = u;
     st->guess[st->n_unknowns] = guess;

@@ -35,11 +35,11 @@ static cls_status compile(compiler *c, size_t n_inputs, size_t n_first, size_t n
     /* without unknowns nothing is run twice, and what is asked for goes where it is asked for */
     size_t early = c->sp->n_unknowns ? c->sp->n_base : 0;
     cls_graph *g = c->sp->s->g;
-    cls_status status =
-        c->sp->lean ? clsi_program_create_lean(g, 0, early, n_inputs, c->inputs, n_first, n_outputs,
-                                               c->outputs, out, c->error)
-                    : clsi_program_create_open(g, free, early, n_inputs, c->inputs, n_first,
-                                               n_outputs, c->outputs, out, c->error);
+    cls_status status = c->sp->lean
+                            ? clsi_program_create_lean(g, 0, early, n_inputs, c->inputs, n_first,
+                                                       n_outputs, c->outputs, out, c->error)
+                            : clsi_program_create_open(g, free, early, n_inputs, c->inputs, n_first,
+                                                       n_outputs, c->outputs, out, c->error);
     if (status == CLS_OK) c->sp->work_size += cls_program_work_size(*out);
     return status;
 }
@@ -49,11 +49,11 @@ static cls_status compile_watch(compiler *c, size_t n_early, size_t n_outputs, c
     clsi_stepper *sp = c->sp;
     size_t n_inputs = sp->nz + 2 + sp->nu + sp->n_free;
     cls_graph *g = sp->s->g;
-    cls_status status = sp->lean
-                            ? clsi_program_create_lean(g, 0, n_early, n_inputs, c->inputs,
-                                                       n_outputs, n_outputs, c->outputs, out, c->error)
-                            : clsi_program_create_staged(g, n_early, n_inputs, c->inputs, n_outputs,
-                                                         n_outputs, c->outputs, out, c->error);
+    cls_status status =
+        sp->lean ? clsi_program_create_lean(g, 0, n_early, n_inputs, c->inputs, n_outputs,
+                                            n_outputs, c->outputs, out, c->error)
+                 : clsi_program_create_staged(g, n_early, n_inputs, c->inputs, n_outputs, n_outputs,
+                                              c->outputs, out, c->error);
     if (status == CLS_OK) sp->work_size += cls_program_work_size(*out);
     return status;
 }
