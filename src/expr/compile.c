@@ -7,47 +7,14 @@
 #include "base/base.h"
 #include "base/misuse.h"
 #include "expr/graph.h"
+#include "expr/outline.h"
 #include "expr/program.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A constant integer exponent up to 64 is repeated multiplication, as in cls_pow's folding. */
-static void encode_power(const cls_graph *g, const clsi_node *n, clsi_instruction *in) {
-    in->code = CLSI_POW;
-    const clsi_node *e = &g->nodes[n->arg[1]];
-    if (e->op != CLS_OP_CONSTANT || clsi_value(e) != floor(clsi_value(e)) ||
-        fabs(clsi_value(e)) > 64)
-        return;
-    in->power = (int16_t)clsi_value(e);
-    in->code = in->power == 2 ? CLSI_SQUARE : CLSI_POWI;
-}
 
 int clsi_is_unary(const clsi_instruction *in) {
     return in->code == CLSI_NEG || in->code == CLSI_SQUARE || in->code == CLSI_POWI ||
            in->code == CLSI_CALL;
-}
-
-/* The instruction is zero. */
-static void encode(const cls_graph *g, cls_node k, const uint32_t *reg, clsi_instruction *in) {
-    static const uint8_t codes[] = {
-        [CLS_OP_ADD] = CLSI_ADD, [CLS_OP_SUB] = CLSI_SUB,           [CLS_OP_MUL] = CLSI_MUL,
-        [CLS_OP_DIV] = CLSI_DIV, [CLS_OP_NEG] = CLSI_NEG,           [CLS_OP_FUNCTION] = CLSI_CALL,
-        [CLS_OP_POW] = CLSI_POW, [CLS_OP_QUOTIENT] = CLSI_QUOTIENT, [CLS_OP_FIELD] = CLSI_FIELD};
-    const clsi_node *n = &g->nodes[k];
-    in->code = codes[n->op];
-    if (n->op == CLS_OP_FIELD) {
-        in->a = in->b = reg[clsi_arg(g, k, 0)];
-        return;
-    }
-    in->function = n->function;
-    in->i = n->i;
-    in->j = n->j;
-    if (n->op == CLS_OP_POW) encode_power(g, n, in);
-    in->a = reg[n->arg[0]];
-    in->b = clsi_arg_count(g, k) > 1 ? reg[n->arg[1]] : in->a;
-    if (n->op == CLS_OP_QUOTIENT && n->arg[2] != CLS_NO_NODE)
-        in->exponent = clsi_value(&g->nodes[n->arg[2]]);
 }
 
 /* What is known of a node while a program is written, in one byte. */
@@ -138,11 +105,11 @@ void clsi_find_pairs(clsi_instruction *code, size_t n) {
     }
 }
 
-/* Gives every reached node its register, stage by stage, and writes its instruction: what it is made of has
+/* Gives every reached node its register, stage by stage, and outlines its instruction: what it is made of has
  * registers already. */
-static void fill(const cls_graph *g, const reached *r, const cls_node *inputs,
-                 const cls_node *outputs, uint32_t *reg, cls_program *p) {
-    size_t first = p->n_constants + p->n_inputs, done = 0;
+static cls_status fill(const cls_graph *g, const reached *r, const cls_node *inputs,
+                       const cls_node *outputs, uint32_t *reg, cls_program *p, clsi_outline *o) {
+    size_t first = p->n_constants + p->n_inputs;
     uint32_t constant = 0, next[CLSI_STAGES];
     for (int now = 0; now < CLSI_STAGES; now++)
         next[now] = (uint32_t)(first + (now ? p->end[now - 1] : (size_t)0));
@@ -154,13 +121,20 @@ static void fill(const cls_graph *g, const reached *r, const cls_node *inputs,
             reg[k] = constant++;
         } else if (n->op != CLS_OP_SYMBOL) {
             reg[k] = next[stage_of(r->mark[k])]++;
-            p->node[reg[k] - first] = (cls_node)k;
-            encode(g, (cls_node)k, reg, &p->code[reg[k] - first]);
+            if (p->node) p->node[reg[k] - first] = (cls_node)k;
+            if (!clsi_outline_put(o, reg[k] - first, g, (cls_node)k, reg)) return CLS_MEMORY;
         }
     }
     for (size_t k = 0; k < p->n_outputs; k++) p->outputs[k] = reg[outputs[k]];
+    return CLS_OK;
+}
+
+static cls_status write_code(const clsi_outline *o, cls_program *p) {
+    size_t done = 0;
+    if (!(p->code = clsi_outline_write(o, p->n_instructions))) return CLS_MEMORY;
     for (int now = 0; now < CLSI_STAGES; done = p->end[now], now++)
         clsi_find_pairs(p->code + done, p->end[now] - done);
+    return CLS_OK;
 }
 
 static cls_status plan_fields(const cls_graph *g, const reached *r, const uint32_t *reg,
@@ -234,9 +208,15 @@ static cls_status check_outputs(const cls_graph *g, const cls_program *p, const 
     return CLS_OK;
 }
 
-/* Instructions as they stand; what is needed of the graph for it is given back before plans are made. */
-static cls_status write_code(const cls_graph *g, const cls_node *inputs, const cls_node *outputs,
-                             cls_program *p, cls_error *error) {
+/* Who only runs a long program wants its plan, and not the instructions that it was made of. */
+static int is_lean(const cls_graph *g, const cls_program *p, int lean) {
+    return lean && !g->n_fields && !p->n_parameters && p->n_instructions >= CLSI_MANY_CODE;
+}
+
+/* What is needed of the graph is given back before plans are made. */
+static cls_status outline(const cls_graph *g, int lean, const cls_node *inputs,
+                          const cls_node *outputs, cls_program *p, clsi_outline *o,
+                          cls_error *error) {
     reached r = {.mark = clsi_calloc(g->n, 1)};
     cls_status status = CLS_MEMORY;
     uint32_t *reg = NULL;
@@ -246,29 +226,37 @@ static cls_status write_code(const cls_graph *g, const cls_node *inputs, const c
         status = check_symbols(g, &r, error);
     }
     if (status == CLS_OK) {
+        lean = is_lean(g, p, lean);
         reg = clsi_malloc(g->n * sizeof *reg); /* read where a node is reached or an input */
         p->constants = clsi_calloc(p->n_constants, sizeof *p->constants);
-        p->code = clsi_calloc(p->n_instructions, sizeof *p->code);
-        p->node = clsi_calloc(p->n_instructions, sizeof *p->node);
+        p->node = lean ? NULL : clsi_calloc(p->n_instructions, sizeof *p->node);
         p->outputs = clsi_calloc(p->n_outputs, sizeof *p->outputs);
-        if (!reg || !p->constants || !p->code || !p->node || !p->outputs) status = CLS_MEMORY;
+        int good = reg && p->constants && (lean || p->node) && p->outputs;
+        if (!good || !clsi_outline_open(o, p->n_instructions)) status = CLS_MEMORY;
     }
-    if (status == CLS_OK) {
-        fill(g, &r, inputs, outputs, reg, p);
-        if (g->n_fields) status = plan_fields(g, &r, reg, p, error);
-    }
+    if (status == CLS_OK) status = fill(g, &r, inputs, outputs, reg, p, o);
+    if (status == CLS_OK && !lean) status = write_code(o, p);
+    if (status == CLS_OK && g->n_fields) status = plan_fields(g, &r, reg, p, error);
     free(r.mark);
     free(reg);
     return status == CLS_MEMORY ? clsi_no_memory(error) : status;
 }
 
-/* `last`: the graph itself, which is not needed any more when the code is there; else NULL. */
-static cls_status compile(const cls_graph *g, cls_graph *last, const cls_node *inputs,
+static cls_status plan(cls_program *p, const clsi_outline *o, cls_error *error) {
+    cls_status status = p->n_takes ? CLS_OK : clsi_plan_create(p, o, &p->plan, error);
+    if (status != CLS_OK || p->plan || p->code) return status;
+    return write_code(o, p) == CLS_OK ? CLS_OK : clsi_no_memory(error);
+}
+
+/* `last`: the graph itself, which is not needed any more when the outline is there; else NULL. */
+static cls_status compile(const cls_graph *g, cls_graph *last, int lean, const cls_node *inputs,
                           const cls_node *outputs, cls_program *p, cls_error *error) {
+    clsi_outline o = {0};
     cls_status status = check_outputs(g, p, outputs, error);
-    if (status == CLS_OK) status = write_code(g, inputs, outputs, p, error);
+    if (status == CLS_OK) status = outline(g, lean, inputs, outputs, p, &o, error);
     if (last) clsi_graph_empty(last);
-    if (status == CLS_OK && !p->n_takes) status = clsi_plan_create(p, &p->plan, error);
+    if (status == CLS_OK) status = plan(p, &o, error);
+    clsi_outline_close(&o);
     if (status == CLS_OK && !p->plan && p->n_early_inputs < p->n_inputs)
         status = clsi_program_use_values(p, error);
     if (status == CLS_OK && !p->plan) clsi_program_find_norms(p);
@@ -285,7 +273,7 @@ cls_status clsi_program_create_staged(const cls_graph *g, size_t n_early_inputs,
                                     n_first_outputs, n_outputs, outputs, out, error);
 }
 
-static cls_status create(const cls_graph *g, cls_graph *last, clsi_parameters parameters,
+static cls_status create(const cls_graph *g, cls_graph *last, int lean, clsi_parameters parameters,
                          size_t n_early_inputs, size_t n_inputs, const cls_node *inputs,
                          size_t n_first_outputs, size_t n_outputs, const cls_node *outputs,
                          cls_program **out, cls_error *error) {
@@ -298,7 +286,7 @@ static cls_status create(const cls_graph *g, cls_graph *last, clsi_parameters pa
     p->n_early_inputs = n_early_inputs;
     p->n_first_outputs = n_first_outputs;
     p->n_outputs = n_outputs;
-    cls_status status = compile(g, last, inputs, outputs, p, error);
+    cls_status status = compile(g, last, lean, inputs, outputs, p, error);
     if (status == CLS_OK)
         *out = p;
     else
@@ -310,25 +298,16 @@ cls_status clsi_program_create_open(const cls_graph *g, clsi_parameters paramete
                                     size_t n_early_inputs, size_t n_inputs, const cls_node *inputs,
                                     size_t n_first_outputs, size_t n_outputs,
                                     const cls_node *outputs, cls_program **out, cls_error *error) {
-    return create(g, NULL, parameters, n_early_inputs, n_inputs, inputs, n_first_outputs, n_outputs,
-                  outputs, out, error);
-}
-
-cls_status clsi_program_create_last(cls_graph *g, size_t n_early_inputs, size_t n_inputs,
-                                    const cls_node *inputs, size_t n_first_outputs,
-                                    size_t n_outputs, const cls_node *outputs, cls_program **out,
-                                    cls_error *error) {
-    return create(g, g, (clsi_parameters){0, 0}, n_early_inputs, n_inputs, inputs, n_first_outputs,
+    return create(g, NULL, 0, parameters, n_early_inputs, n_inputs, inputs, n_first_outputs,
                   n_outputs, outputs, out, error);
 }
 
-void clsi_program_forget_code(cls_program *p) {
-    if (!p || !p->plan || p->n_parameters || p->n_takes || p->n_instructions < CLSI_MANY_CODE)
-        return;
-    free(p->code);
-    free(p->node);
-    p->code = NULL;
-    p->node = NULL;
+cls_status clsi_program_create_lean(cls_graph *g, int last, size_t n_early_inputs, size_t n_inputs,
+                                    const cls_node *inputs, size_t n_first_outputs,
+                                    size_t n_outputs, const cls_node *outputs, cls_program **out,
+                                    cls_error *error) {
+    return create(g, last ? g : NULL, 1, (clsi_parameters){0, 0}, n_early_inputs, n_inputs, inputs,
+                  n_first_outputs, n_outputs, outputs, out, error);
 }
 
 cls_status clsi_program_create_split(const cls_graph *g, size_t n_early_inputs, size_t n_inputs,

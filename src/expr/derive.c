@@ -222,12 +222,23 @@ static cls_node *values_at(cls_graph *g, const clsi_cone *cone, size_t n, const 
     return map;
 }
 
+/* A step begins where the state is. */
+static int changes_nothing(size_t n, const cls_node *from, const cls_node *to) {
+    size_t i = 0;
+    while (i < n && from[i] == to[i]) i++;
+    return i == n;
+}
+
 cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
                           const cls_node *from, const cls_node *to, cls_node *out) {
     NEED(NULL, g);
     NEED(NULL, (nodes && out) || !count);
     NEED(NULL, (from && to) || !n);
     clsi_cone cone;
+    if (changes_nothing(n, from, to)) {
+        for (size_t i = 0; i < count; i++) out[i] = nodes[i] < g->n ? nodes[i] : CLS_NO_NODE;
+        return graph_result(g);
+    }
     if (!clsi_cone_create(g, count, nodes, &cone)) return out_of_memory(g, count, 1, out);
     cls_node *map = values_at(g, &cone, n, from, to);
     for (size_t i = 0; i < count; i++) {

@@ -82,27 +82,26 @@ static uint32_t add_scalar(clsi_planner *s, clsi_instruction in) {
 
 /* ---- neighbours ---- */
 
-/* Operands in the registers of the plan. */
-typedef struct operands {
-    uint32_t a, b;
-} operands;
-
-static operands moved_operands(clsi_planner *s, uint32_t k) {
-    const clsi_instruction *in = &s->p->code[k];
-    operands at = {clsi_turned(s, k) ? s->negative[k] : place_of(s, in->a), 0};
-    at.b = place_of(s, in->b);
-    int commutes = in->code == CLSI_ADD || in->code == CLSI_MUL || s->adds[k];
-    if (!commutes || (at.a | at.b) & CLSI_IN_CONSTANTS || at.a <= at.b) return at;
-    return (operands){at.b, at.a};
+static int commutes(const clsi_planner *s) {
+    uint8_t code = clsi_operation(s, s->work)->code;
+    return code == CLSI_ADD || code == CLSI_MUL;
 }
 
-/* An instruction in the registers of the plan. */
+/* Operands in the registers of the plan. */
+static clsi_operands moved_operands(clsi_planner *s, uint32_t k, int turns) {
+    clsi_operands in = s->at[k];
+    clsi_operands at = {clsi_turned(s, k) ? s->turned[k] : place_of(s, in.a), 0};
+    at.b = place_of(s, in.b);
+    if (!turns || (at.a | at.b) & CLSI_IN_CONSTANTS || at.a <= at.b) return at;
+    return (clsi_operands){at.b, at.a};
+}
+
+/* An instruction of the work at hand in the registers of the plan. */
 static clsi_instruction moved(clsi_planner *s, uint32_t k) {
-    clsi_instruction in = s->p->code[k];
-    operands at = moved_operands(s, k);
+    clsi_instruction in = *clsi_operation(s, s->work);
+    clsi_operands at = moved_operands(s, k, commutes(s));
     in.a = at.a;
     in.b = at.b;
-    if (s->adds[k]) in.code = CLSI_ADD;
     return in;
 }
 
@@ -110,8 +109,8 @@ static uint32_t value_of(uint32_t place) {
     return place & CLSI_IN_CONSTANTS ? 0 : place;
 }
 
-static clsi_pair pair_of(clsi_planner *s, uint32_t k) {
-    operands in = moved_operands(s, k);
+static clsi_pair pair_of(clsi_planner *s, uint32_t k, int turns) {
+    clsi_operands in = moved_operands(s, k, turns);
     uint64_t old = s->block[value_of(in.a)], young = s->block[value_of(in.b)];
     return (clsi_pair){old < young ? young << 32 | old : old << 32 | young, in.a, in.b, k};
 }
@@ -227,7 +226,7 @@ typedef struct run {
 
 /* The longest run that begins at pairs[0]. */
 static run run_at(const clsi_planner *s, size_t n, const clsi_pair *pairs) {
-    const clsi_instruction *in = &s->p->code[pairs[0].k];
+    const clsi_instruction *in = clsi_operation(s, s->work);
     int unary = clsi_is_unary(in);
     unsigned far = in->code <= CLSI_DIV ? 3 : 2; /* functions want neighbours */
     run r = {1, 1, 1};
@@ -307,27 +306,37 @@ static void add_run(clsi_planner *s, run r, const clsi_pair *pairs) {
     s->vectorised += r.n;
 }
 
-static void add_group(clsi_planner *s, size_t n, const uint32_t *items) {
+static void leave_over(clsi_planner *s, uint32_t k) {
+    if (!clsi_grow(&s->scalars, &s->scalars_room, s->n_scalars + 1, sizeof *s->scalars))
+        s->failed = 1;
+    else
+        s->scalars[s->n_scalars++] = (clsi_left_over){k, s->work};
+}
+
+/* n instructions of one kind. */
+static void add_group(clsi_planner *s, size_t n, uint32_t first) {
     if (!clsi_grow(&s->pairs, &s->pairs_room, 3 * n, sizeof *s->pairs)) {
         s->failed = 1;
         return;
     }
     clsi_pair *pairs = s->pairs;
-    for (size_t i = 0; i < n; i++) pairs[i] = pair_of(s, items[i]);
+    int turns = commutes(s);
+    for (size_t i = 0; i < n; i++) pairs[i] = pair_of(s, first + (uint32_t)i, turns);
     if (n >= MIN_RUN) choose_order(s, n, pairs, pairs + n);
     for (size_t i = 0; i < n && !s->failed;) {
         run r = run_at(s, n - i, pairs + i);
         if (r.n >= MIN_RUN)
             add_run(s, r, pairs + i);
         else
-            for (size_t t = 0; t < r.n; t++) s->scalars[s->n_scalars++] = pairs[i + t].k;
+            for (size_t t = 0; t < r.n; t++) leave_over(s, pairs[i + t].k);
         i += r.n;
     }
 }
 
 static void add_scalars(clsi_planner *s) {
     for (size_t i = 0; i < s->n_scalars && !s->failed; i++) {
-        uint32_t k = s->scalars[i];
+        uint32_t k = s->scalars[i].k;
+        s->work = s->scalars[i].work;
         s->place[s->base + k] = add_scalar(s, moved(s, k));
     }
     s->n_scalars = 0;
@@ -338,11 +347,12 @@ static void add_scalars(clsi_planner *s) {
 /* Level by level: operations on neighbours, then what is left of them. */
 static void write_stages(clsi_planner *s) {
     size_t i = 0;
-    const uint32_t *items = s->items;
+    uint32_t first = 0;
     for (int now = 0; now < CLSI_STAGES; now++) {
         for (; i < s->n_kinds && s->kinds[i].stage == now && !s->failed; i++) {
-            add_group(s, s->kinds[i].n, items);
-            items += s->kinds[i].n;
+            s->work = s->kinds[i].work;
+            add_group(s, s->kinds[i].n, first);
+            first += s->kinds[i].n;
             int last = i + 1 == s->n_kinds || s->kinds[i + 1].stage != now;
             if (last || s->kinds[i + 1].level != s->kinds[i].level) add_scalars(s);
         }
@@ -358,7 +368,7 @@ static uint32_t resolved(const clsi_plan *plan, uint32_t place) {
 /* Constants first, now that their number is known. */
 static void resolve(clsi_planner *s) {
     clsi_plan *plan = s->plan;
-    for (size_t k = 0; k < s->p->n_outputs; k++) plan->outputs[k] = place_of(s, s->p->outputs[k]);
+    for (size_t k = 0; k < s->p->n_outputs; k++) plan->outputs[k] = place_of(s, s->outputs[k]);
     for (size_t n = padding(plan->n_constants, CLSI_PLAN_LANES); n > 0; n--)
         clsi_plan_constant(s, 0);
     for (size_t k = 0; k < s->p->n_outputs; k++)

@@ -372,7 +372,7 @@ static cls_node nonfinite_in(const cls_program *p, const double *work) {
 
 /* Plans and machine code leave no intermediate results to look at: they are computed again. */
 cls_node cls_program_first_nonfinite(const cls_program *p, const double *work, const double *in) {
-    if (!p || (p->n_instructions && !p->code)) return CLS_NO_NODE;
+    if (!p || (p->n_instructions && !p->node)) return CLS_NO_NODE;
     if (!p->plan && !p->native) return nonfinite_in(p, work);
     double *plain = clsi_calloc(plain_size(p) + p->n_state + CLSI_PLAN_LANES, sizeof *plain);
     if (!plain) return CLS_NO_NODE;

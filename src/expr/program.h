@@ -204,15 +204,14 @@ cls_status clsi_program_create_open(const cls_graph *g, clsi_parameters paramete
                                     size_t n_early_inputs, size_t n_inputs, const cls_node *inputs,
                                     size_t n_first_outputs, size_t n_outputs,
                                     const cls_node *outputs, cls_program **out, cls_error *error);
-/* The last one of a graph without fields, which is empty afterwards: there is room for the plan then. */
-cls_status clsi_program_create_last(cls_graph *g, size_t n_early_inputs, size_t n_inputs,
+/* For those who neither write a program out nor look for what is not finite in it: a long one that has a plan keeps
+ * only that. Its instructions are five times as large as all that a run reads, and are not even written.
+ * last: the graph, which has no fields then, is empty afterwards: there is room for the plan. */
+enum { CLSI_MANY_CODE = 100000 };
+cls_status clsi_program_create_lean(cls_graph *g, int last, size_t n_early_inputs, size_t n_inputs,
                                     const cls_node *inputs, size_t n_first_outputs,
                                     size_t n_outputs, const cls_node *outputs, cls_program **out,
                                     cls_error *error);
-/* Of a long program with a plan the instructions that it was made of, five times as large as all that a run
- * reads: for those who neither write the program out nor look for what is not finite in it. */
-enum { CLSI_MANY_CODE = 100000 };
-void clsi_program_forget_code(cls_program *p);
 /* The slopes of `a` in all parameters, theta (n), for lanes: a program whose results are read by
  * clsi_lanes_slopes and clsi_lanes_add. Field nodes that are being learned are differentiated by
  * their kernels; CLS_USAGE where there is none (second derivatives of such a field). */
@@ -339,7 +338,9 @@ enum { CLSI_SLOTS_MOST = 100000 }; /* instructions: rows of more are beyond all 
 cls_status clsi_program_find_slots(cls_program *p, const unsigned char *keep, cls_error *error);
 
 /* *out stays NULL when the program would not gain by it. */
-cls_status clsi_plan_create(const cls_program *p, clsi_plan **out, cls_error *error);
+struct clsi_outline;
+cls_status clsi_plan_create(const cls_program *p, const struct clsi_outline *outline,
+                            clsi_plan **out, cls_error *error);
 void clsi_plan_free(clsi_plan **plan);
 /* 0: no memory. */
 int clsi_plan_tile(clsi_plan *plan, size_t n_first, size_t n_outputs);

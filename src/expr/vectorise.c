@@ -22,50 +22,31 @@ static uint64_t mix(uint64_t h, uint64_t x) {
     return h ^ (h >> 29);
 }
 
-/* ---- items and levels ---- */
+/* ---- uses ---- */
 
 static void count_use(clsi_planner *s, uint32_t reg) {
     if (reg < s->base) return;
-    unsigned char *uses = &s->uses[reg - s->base];
-    *uses = (unsigned char)(*uses ? 2 : 1);
+    unsigned char *mark = &s->mark[reg - s->base];
+    *mark |= *mark & CLSI_USED_ONCE ? CLSI_USED_OFTEN : CLSI_USED_ONCE;
 }
 
 static void count_uses(clsi_planner *s) {
     const cls_program *p = s->p;
     for (size_t k = 0; k < p->n_instructions; k++) {
-        count_use(s, p->code[k].a);
-        if (!clsi_is_unary(&p->code[k])) count_use(s, p->code[k].b);
+        count_use(s, s->outline->at[k].a);
+        if (!clsi_is_unary(&s->outline->operation[s->outline->of[k]]))
+            count_use(s, s->outline->at[k].b);
     }
     for (size_t k = 0; k < p->n_outputs; k++) count_use(s, p->outputs[k]);
-    size_t k = 0;
-    for (int now = 0; now < CLSI_STAGES; now++)
-        for (; k < p->end[now]; k++) s->stage[k] = (unsigned char)now;
 }
 
-static void use(clsi_planner *s, size_t k, uint32_t reg, uint32_t *level) {
-    if (reg < s->base) return;
-    s->live[reg - s->base] = 1;
-    uint32_t below = s->stage[reg - s->base] == s->stage[k] ? s->level[reg] : 0;
-    if (below > *level) *level = below;
-}
-
-/* Marks what instruction k needs; the highest level of that. */
-static uint32_t operands_of(clsi_planner *s, size_t k) {
-    const clsi_instruction *in = &s->p->code[k];
-    uint32_t level = 0;
-    use(s, k, in->a, &level);
-    use(s, k, in->b, &level);
-    return level;
-}
-
-static uint64_t key_of(clsi_planner *s, size_t k) {
-    const clsi_instruction *in = &s->p->code[k];
-    size_t constants = s->p->n_constants;
-    uint64_t h = 1, exponent, code = in->code;
+/* What kinds of work are ordered by. */
+static uint64_t key_of(const clsi_planner *s, uint32_t work) {
+    const clsi_instruction *in = &s->outline->operation[work / 4];
+    uint64_t h = 1, exponent;
     memcpy(&exponent, &in->exponent, sizeof exponent);
-    if (s->adds[k]) code = CLSI_ADD;
-    h = mix(h, code | in->function << 8 | in->i << 16 | (uint64_t)in->j << 24);
-    h = mix(h, (uint64_t)(in->power + 1000) * 4 + (in->a < constants) * 2 + (in->b < constants));
+    h = mix(h, (uint64_t)in->code | in->function << 8 | in->i << 16 | (uint64_t)in->j << 24);
+    h = mix(h, (uint64_t)(in->power + 1000) * 4 + work % 4);
     return mix(h, exponent);
 }
 
@@ -78,10 +59,14 @@ static int compare_kinds(const void *left, const void *right) {
     return a->key < b->key ? -1 : a->key > b->key;
 }
 
+static int is_kind(const clsi_kind_of_work *a, const clsi_kind_of_work *b) {
+    return a->level == b->level && a->work == b->work && a->stage == b->stage;
+}
+
 /* Where a kind is in the table, or the empty place where it belongs. */
 static size_t slot_of(const clsi_planner *s, const clsi_kind_of_work *x) {
-    size_t at = mix(mix(x->key, x->level), x->stage) & (s->n_slots - 1);
-    while (s->slots[at] && compare_kinds(&s->kinds[s->slots[at] - 1], x) != 0)
+    size_t at = mix(mix(x->work, x->level), x->stage) & (s->n_slots - 1);
+    while (s->slots[at] && !is_kind(&s->kinds[s->slots[at] - 1], x))
         at = (at + 1) & (s->n_slots - 1);
     return at;
 }
@@ -97,53 +82,43 @@ static int grow_slots(clsi_planner *s) {
     return s->slots != NULL;
 }
 
-/* The number of the kind of instruction k; one more is counted. */
-static uint32_t count_kind(clsi_planner *s, size_t k) {
-    clsi_kind_of_work x = {key_of(s, k), s->level[s->base + k], 0, 0, s->stage[k]};
-    if (s->n_kinds && compare_kinds(&s->kinds[s->last_kind], &x) == 0) { /* mostly */
-        s->kinds[s->last_kind].n++;
-        return (uint32_t)s->last_kind;
-    }
-    if (!grow_slots(s) || !clsi_grow(&s->kinds, &s->kinds_room, s->n_kinds + 1, sizeof x)) {
-        s->failed = 1;
+/* The number of a kind + 1, a new one perhaps; 0: no memory. */
+static uint32_t find_kind(clsi_planner *s, const clsi_kind_of_work *x) {
+    if (!grow_slots(s) || !clsi_grow(&s->kinds, &s->kinds_room, s->n_kinds + 1, sizeof *x))
         return 0;
-    }
-    size_t at = slot_of(s, &x);
-    if (!s->slots[at]) {
-        x.number = (uint32_t)s->n_kinds;
-        s->kinds[s->n_kinds] = x;
-        s->slots[at] = (uint32_t)++s->n_kinds;
-    }
-    s->last_kind = s->slots[at] - 1;
-    s->kinds[s->last_kind].n++;
-    return (uint32_t)s->last_kind;
+    size_t at = slot_of(s, x);
+    if (s->slots[at]) return s->slots[at];
+    clsi_kind_of_work *made = &s->kinds[s->n_kinds];
+    *made = *x;
+    made->key = key_of(s, x->work);
+    made->number = (uint32_t)s->n_kinds;
+    return s->slots[at] = (uint32_t)++s->n_kinds;
 }
 
-/* Instructions that are needed, by kinds, in the order of the program among equals. There are few kinds,
- * whatever the number of cells: only they are compared. */
-static void sort_items(clsi_planner *s) {
-    size_t n = s->p->n_instructions;
-    uint32_t *kind = s->scalars; /* not in use before plans are written */
-    for (size_t k = 0; k < n && !s->failed; k++)
-        if (s->live[k]) kind[k] = count_kind(s, k);
-    uint32_t *begin = clsi_malloc((s->n_kinds + 1) * sizeof *begin);
-    s->failed |= !begin;
-    if (!s->failed) {
-        if (s->n_kinds) qsort(s->kinds, s->n_kinds, sizeof *s->kinds, compare_kinds);
-        uint32_t at = 0;
-        for (size_t i = 0; i < s->n_kinds; at += s->kinds[i++].n) begin[s->kinds[i].number] = at;
-        for (size_t k = 0; k < n; k++)
-            if (s->live[k]) s->items[begin[kind[k]]++] = (uint32_t)k;
+/* One more of the kind. Instructions of a cell mostly follow one another as in the cell before. */
+static void count_kind(clsi_planner *s, size_t k, uint32_t work, uint32_t level, int stage) {
+    clsi_kind_of_work x = {.level = level, .work = work, .stage = (uint8_t)stage};
+    uint32_t which = s->n_kinds ? s->kinds[s->last_kind].follow : 0;
+    if (!which || !is_kind(&s->kinds[which - 1], &x)) {
+        if (!(which = find_kind(s, &x))) {
+            s->failed = 1;
+            return;
+        }
+        s->kinds[s->last_kind].follow = which;
     }
-    free(begin);
+    s->last_kind = which - 1;
+    s->kinds[s->last_kind].n++;
+    s->kind[k] = which - 1;
 }
 
 /* x - c y is x + (-c) y: signs of learned numbers are no reason to be done apart. */
 static void turn_sign(clsi_planner *s, size_t k) {
-    uint32_t b = s->p->code[k].b;
-    if (s->p->code[k].code != CLSI_SUB || b < s->base || s->uses[b - s->base] != 1) return;
-    const clsi_instruction *product = &s->p->code[b - s->base];
-    if (product->code != CLSI_MUL || product->a >= s->p->n_constants) return;
+    uint32_t b = s->outline->at[k].b;
+    if (b < s->base || s->mark[b - s->base] & CLSI_USED_OFTEN) return;
+    const clsi_operands *product = &s->outline->at[b - s->base];
+    uint32_t operation = s->outline->of[b - s->base];
+    if (s->outline->operation[operation].code != CLSI_MUL || product->a >= s->p->n_constants)
+        return;
     if (!s->negative) {
         s->negative = clsi_malloc(s->p->n_instructions * sizeof *s->negative);
         for (size_t i = 0; i < s->p->n_instructions && s->negative; i++)
@@ -151,53 +126,97 @@ static void turn_sign(clsi_planner *s, size_t k) {
         s->failed |= !s->negative;
         if (!s->negative) return;
     }
-    s->adds[k] = 1;
+    s->mark[k] |= CLSI_ADDS;
     s->negative[b - s->base] = clsi_plan_constant(s, -s->p->constants[product->a]);
 }
 
-static void find_items(clsi_planner *s) {
+/* The level of an operand of an instruction whose stage begins at instruction `begin`. */
+static inline uint32_t level_of(const clsi_planner *s, uint32_t reg, size_t begin) {
+    return reg < s->base + begin ? 0 : s->kinds[s->kind[reg - s->base]].level;
+}
+
+static void find_kinds(clsi_planner *s) {
     const cls_program *p = s->p;
-    for (size_t k = 0; k < p->n_outputs; k++)
-        if (p->outputs[k] >= s->base) s->live[p->outputs[k] - s->base] = 1;
-    for (size_t k = p->n_instructions; k-- > 0;)
-        if (s->live[k]) operands_of(s, k);
-    for (size_t k = 0; k < p->n_instructions; k++) {
-        if (!s->live[k]) continue;
-        s->level[s->base + k] = 1 + operands_of(s, k);
-        turn_sign(s, k);
+    size_t k = 0;
+    for (int now = 0; now < CLSI_STAGES; now++)
+        for (size_t begin = k; k < p->end[now] && !s->failed; k++) {
+            clsi_operands at = s->outline->at[k];
+            uint32_t a = level_of(s, at.a, begin), b = level_of(s, at.b, begin);
+            uint32_t operation = s->outline->of[k];
+            if (s->outline->operation[operation].code == CLSI_SUB) turn_sign(s, k);
+            if (s->mark[k] & CLSI_ADDS) operation = CLSI_OUTLINE_SUM;
+            operation = 4 * operation + 2 * (at.a < p->n_constants) + (at.b < p->n_constants);
+            count_kind(s, k, operation, 1 + (a > b ? a : b), now);
+        }
+}
+
+/* ---- numbers by kinds ---- */
+
+static uint32_t by_kinds(const clsi_planner *s, const uint32_t *number, uint32_t reg) {
+    return reg < s->base ? reg : (uint32_t)s->base + number[reg - s->base];
+}
+
+/* There are few kinds, whatever the number of cells: only they are compared. */
+static void number_by_kinds(clsi_planner *s) {
+    const cls_program *p = s->p;
+    size_t n = p->n_instructions;
+    uint32_t *begin = clsi_malloc((s->n_kinds + 1) * sizeof *begin), *number = s->kind, at = 0;
+    s->at = clsi_malloc(n * sizeof *s->at);
+    if (s->negative) s->turned = clsi_malloc(n * sizeof *s->turned);
+    s->failed |= !begin || !s->at || (s->negative && !s->turned);
+    if (!s->failed) {
+        if (s->n_kinds) qsort(s->kinds, s->n_kinds, sizeof *s->kinds, compare_kinds);
+        for (size_t i = 0; i < s->n_kinds; at += s->kinds[i++].n) begin[s->kinds[i].number] = at;
+        for (size_t k = 0; k < n; k++) { /* operands have their numbers already */
+            number[k] = begin[s->kind[k]]++;
+            clsi_operands old = s->outline->at[k];
+            s->at[number[k]] =
+                (clsi_operands){by_kinds(s, number, old.a), by_kinds(s, number, old.b)};
+            if (s->turned) s->turned[number[k]] = s->negative[k];
+        }
+        for (size_t k = 0; k < p->n_outputs; k++)
+            s->outputs[k] = by_kinds(s, number, p->outputs[k]);
     }
-    sort_items(s);
+    free(begin);
+    free(s->kind);
+    s->kind = NULL;
 }
 
 /* ---- the whole ---- */
 
 static int open_planner(clsi_planner *s) {
-    size_t n = s->p->n_instructions, registers = s->base + n;
+    size_t n = s->p->n_instructions;
     s->plan = clsi_calloc(1, sizeof *s->plan);
-    s->items = clsi_malloc(2 * n * sizeof *s->items);
-    s->level = clsi_calloc(2 * registers, sizeof *s->level);
-    s->stage = clsi_calloc(4, n);
-    if (!s->plan || !s->items || !s->level || !s->stage) return 0;
+    s->kind = clsi_malloc(n * sizeof *s->kind);
+    s->mark = clsi_calloc(n, 1);
+    s->outputs = clsi_malloc((s->p->n_outputs + 1) * sizeof *s->outputs);
+    if (!s->plan || !s->kind || !s->mark || !s->outputs) return 0;
     s->plan->outputs = clsi_calloc(s->p->n_outputs, sizeof(uint32_t));
-    s->scalars = s->items + n;
-    s->place = s->level + registers;
-    s->live = s->stage + n;
-    s->adds = s->stage + 2 * n;
-    s->uses = s->stage + 3 * n;
-    for (size_t k = 0; k < registers; k++) s->place[k] = CLSI_NOWHERE;
-    for (size_t k = 0; k < s->p->n_inputs; k++) s->place[s->p->n_constants + k] = (uint32_t)k;
     clsi_plan_values(s, s->p->n_inputs + 1); /* one more, so that there is a first */
     return s->plan->outputs && !s->failed;
 }
 
+/* Room for where things are in the plan. */
+static void open_places(clsi_planner *s) {
+    s->place = clsi_malloc((s->base + s->p->n_instructions) * sizeof *s->place);
+    s->failed |= !s->place;
+    for (size_t k = 0; k < s->p->n_constants && !s->failed; k++) s->place[k] = CLSI_NOWHERE;
+    for (size_t k = 0; k < s->p->n_inputs && !s->failed; k++)
+        s->place[s->p->n_constants + k] = (uint32_t)k;
+}
+
 static void close_planner(clsi_planner *s) {
-    free(s->items);
+    free(s->kind);
     free(s->negative);
-    free(s->level);
-    free(s->stage);
+    free(s->at);
+    free(s->turned);
+    free(s->outputs);
+    free(s->place);
+    free(s->mark);
     free(s->kinds);
     free(s->slots);
     free(s->pairs);
+    free(s->scalars);
     free(s->block);
     clsi_plan_free(&s->plan);
 }
@@ -217,16 +236,19 @@ void clsi_plan_free(clsi_plan **plan) {
     *plan = NULL;
 }
 
-cls_status clsi_plan_create(const cls_program *p, clsi_plan **out, cls_error *error) {
+cls_status clsi_plan_create(const cls_program *p, const clsi_outline *outline, clsi_plan **out,
+                            cls_error *error) {
     *out = NULL;
     if (p->n_instructions < SMALL) return CLS_OK;
-    clsi_planner s = {.p = p, .base = p->n_constants + p->n_inputs};
+    clsi_planner s = {.p = p, .outline = outline, .base = p->n_constants + p->n_inputs};
     s.failed = !open_planner(&s);
     if (!s.failed) {
         count_uses(&s);
-        find_items(&s);
-        clsi_plan_write(&s);
+        find_kinds(&s);
+        number_by_kinds(&s);
+        open_places(&s);
     }
+    if (!s.failed) clsi_plan_write(&s);
     if (!s.failed && 2 * s.vectorised >= p->n_instructions)
         s.failed = !clsi_plan_tile(s.plan, p->n_first_outputs, p->n_outputs);
     if (!s.failed && 2 * s.vectorised >= p->n_instructions) {

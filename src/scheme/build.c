@@ -33,7 +33,8 @@ cls_node clsi_step_unknown(clsi_step *st, cls_node guess, size_t of_state) {
         return guess;
     }
     char name[32];
-    snprintf(name, sizeof name, "u'%zu", st->n_unknowns); /* same name, same node, in every step */
+    snprintf(name, sizeof name, "u'[%zu]",
+             st->n_unknowns); /* the same node in every step, found beside its neighbours */
     cls_node u = cls_symbol(st->g, name);
     st->unknown[st->n_unknowns] = u;
     st->guess[st->n_unknowns] = guess;
@@ -320,7 +321,7 @@ static cls_status allocate(clsi_step *st) {
     for (size_t k = 0; k < st->s->nu; k++) {
         char name[80];
         snprintf(name, sizeof name, "%s'end",
-                 st->s->input[k].name); /* unknowns are u'1, u'2, ... */
+                 st->s->input[k].name); /* unknowns are u'[1], u'[2], ... */
         st->u1[k] = cls_symbol(st->g, name);
     }
     for (int k = 0; k < CLSI_ACCOUNTS; k++) st->gain[k] = cls_constant(st->g, 0);
@@ -337,7 +338,7 @@ static cls_status owe(clsi_step *st, cls_error *error) {
     st->owed = clsi_nodes(st, st->n_owed);
     for (size_t k = 0; k < st->n_owed; k++) {
         char name[32];
-        snprintf(name, sizeof name, "owed'%zu", k);
+        snprintf(name, sizeof name, "owed'[%zu]", k);
         st->owed[k] = cls_symbol(st->g, name);
         st->residual[k] = cls_add(st->g, st->residual[k], st->owed[k]);
     }

@@ -65,7 +65,12 @@ static int find_support(lifter *x, size_t k) {
     }
     x->of[k] = (support){(uint32_t)x->n_pool, (uint32_t)(n > LOCAL ? LOCAL + 1 : n)};
     if (n > LOCAL) return 1;
-    /* the list of a single argument is shared */
+    for (size_t i = 0; i < args; i++) { /* what one argument has all of is its list, too */
+        size_t at = clsi_cone_at(&x->cone, clsi_arg(g, a, i)) - 1;
+        if (x->of[at].n != n) continue;
+        x->of[k].first = x->of[at].first;
+        return 1;
+    }
     if (!clsi_grow(&x->pool, &x->room, x->n_pool + n, sizeof *x->pool)) return 0;
     if (n) memcpy(x->pool + x->n_pool, list, n * sizeof *list);
     x->n_pool += n;

@@ -171,13 +171,29 @@ static void try_unknown(clsi_step *st, batch *b, size_t k) {
     b->to[b->n++] = value;
 }
 
+/* All that the step consists of at once: it is made of the same nodes. */
 static void put_all_in(clsi_step *st, const batch *b) {
-    cls_graph *g = st->g;
-    (void)cls_substitute(g, st->n_unknowns, st->residual, b->n, b->from, b->to, st->residual);
-    (void)cls_substitute(g, st->nz, st->next, b->n, b->from, b->to, st->next);
-    (void)cls_substitute(g, st->nz, st->change, b->n, b->from, b->to, st->change);
-    (void)cls_substitute(g, st->n_positive, st->positive, b->n, b->from, b->to, st->positive);
-    (void)cls_substitute(g, CLSI_ACCOUNTS, st->gain, b->n, b->from, b->to, st->gain);
+    struct {
+        cls_node *node;
+        size_t n;
+    } parts[] = {{st->residual, st->n_unknowns},
+                 {st->next, st->nz},
+                 {st->change, st->nz},
+                 {st->positive, st->n_positive},
+                 {st->gain, CLSI_ACCOUNTS}};
+    enum { PARTS = sizeof parts / sizeof *parts };
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < PARTS; i++) n += parts[i].n;
+    cls_node *all = b->n ? clsi_malloc(n * sizeof *all) : NULL;
+    if (b->n && !all) clsi_graph_fail(st->g, CLS_MEMORY, "out of memory");
+    if (!all) return;
+    for (size_t i = 0; i < PARTS; at += parts[i++].n)
+        memcpy(all + at, parts[i].node, parts[i].n * sizeof *all);
+    (void)cls_substitute(st->g, n, all, b->n, b->from, b->to, all);
+    at = 0;
+    for (size_t i = 0; i < PARTS; at += parts[i++].n)
+        memcpy(parts[i].node, all + at, parts[i].n * sizeof *all);
+    free(all);
 }
 
 static void drop_gone(clsi_step *st, const batch *b) {

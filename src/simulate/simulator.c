@@ -411,7 +411,7 @@ static void describe_term_of(cls_simulator *sim, const clsi_stepper *sp, clsi_te
 static void describe_term(cls_simulator *sim, clsi_text *text) {
     const clsi_stepper *sp = sim->stepper;
     clsi_stepper *whole = NULL;
-    if (!sp->residual || sp->residual->code) {
+    if (!sp->residual || sp->residual->node) {
         describe_term_of(sim, sp, text);
     } else if (clsi_stepper_create(sp->origin, &sp->options, &whole, NULL) == CLS_OK) {
         describe_term_of(sim, whole, text);

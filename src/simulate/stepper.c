@@ -34,9 +34,27 @@ static cls_status compile(compiler *c, size_t n_inputs, size_t n_first, size_t n
     clsi_parameters free = {c->sp->first_free, c->settable ? 0 : c->sp->n_free};
     /* without unknowns nothing is run twice, and what is asked for goes where it is asked for */
     size_t early = c->sp->n_unknowns ? c->sp->n_base : 0;
-    cls_status status = clsi_program_create_open(c->st->g, free, early, n_inputs, c->inputs,
-                                                 n_first, n_outputs, c->outputs, out, c->error);
+    cls_graph *g = c->sp->s->g;
+    cls_status status = c->sp->lean
+                            ? clsi_program_create_lean(g, 0, early, n_inputs, c->inputs, n_first,
+                                                       n_outputs, c->outputs, out, c->error)
+                            : clsi_program_create_open(g, free, early, n_inputs, c->inputs, n_first,
+                                                       n_outputs, c->outputs, out, c->error);
     if (status == CLS_OK) c->sp->work_size += cls_program_work_size(*out);
+    return status;
+}
+
+/* Of the state alone. */
+static cls_status compile_watch(compiler *c, size_t n_early, size_t n_outputs, cls_program **out) {
+    clsi_stepper *sp = c->sp;
+    size_t n_inputs = sp->nz + 2 + sp->nu + sp->n_free;
+    cls_graph *g = sp->s->g;
+    cls_status status =
+        sp->lean ? clsi_program_create_lean(g, 0, n_early, n_inputs, c->inputs, n_outputs,
+                                            n_outputs, c->outputs, out, c->error)
+                 : clsi_program_create_staged(g, n_early, n_inputs, c->inputs, n_outputs, n_outputs,
+                                              c->outputs, out, c->error);
+    if (status == CLS_OK) sp->work_size += cls_program_work_size(*out);
     return status;
 }
 
@@ -44,7 +62,7 @@ static cls_status compile(compiler *c, size_t n_inputs, size_t n_first, size_t n
 static cls_status compile_last(compiler *c, size_t n_first, size_t n_outputs) {
     clsi_stepper *sp = c->sp;
     cls_status status =
-        clsi_program_create_last(c->st->g, sp->n_base, sp->n_base + sp->n_unknowns, c->inputs,
+        clsi_program_create_lean(c->st->g, 1, sp->n_base, sp->n_base + sp->n_unknowns, c->inputs,
                                  n_first, n_outputs, c->outputs, &sp->residual, c->error);
     if (status == CLS_OK) sp->work_size += cls_program_work_size(sp->residual);
     return status;
@@ -261,6 +279,12 @@ static cls_node close_terms(cls_graph *g, size_t n, cls_node *list) {
     return sum;
 }
 
+/* sum |z_i slope_i| */
+static cls_node size_of_slopes(cls_graph *g, size_t n, const cls_node *z, cls_node *slope) {
+    for (size_t i = 0; i < n; i++) slope[i] = absolute(g, cls_mul(g, z[i], slope[i]));
+    return close_terms(g, n, slope);
+}
+
 /* sum |z_i da/dz_i|; of many all slopes in one walk. */
 static cls_node slopes_of(cls_graph *g, cls_node a, size_t n, const cls_node *z) {
     int many = n > CLSI_MANY_UNKNOWNS;
@@ -269,11 +293,21 @@ static cls_node slopes_of(cls_graph *g, cls_node a, size_t n, const cls_node *z)
         free(slope);
         return CLS_NO_NODE;
     }
-    for (size_t i = 0; i < n; i++) {
-        cls_node by = many ? slope[i] : cls_derivative(g, a, z[i]);
-        slope[i] = absolute(g, cls_mul(g, z[i], by));
-    }
-    return close_terms(g, n, slope);
+    for (size_t i = 0; i < n && !many; i++) slope[i] = cls_derivative(g, a, z[i]);
+    return size_of_slopes(g, n, z, slope);
+}
+
+/* The same of the energy, whose slopes are in the form where it is a function of q, p and S. */
+static cls_node energy_slopes(const cls_system *s) {
+    const clsi_form *f = s->form;
+    if (f->kind != CLSI_FORM_PHASE || f->nz <= CLSI_MANY_UNKNOWNS)
+        return slopes_of(s->g, f->energy, f->nz, f->z);
+    cls_node *slope = open_terms(s->g, f->nz);
+    if (!slope) return CLS_NO_NODE;
+    memcpy(slope, f->energy_q, s->nq * sizeof *slope);
+    memcpy(slope + s->nq, f->v, s->n * sizeof *slope);
+    memcpy(slope + s->nq + s->n, f->T, s->m * sizeof *slope);
+    return size_of_slopes(s->g, f->nz, f->z, slope);
 }
 
 /* v . K^T dE/dq, by which scaling the forces that have a potential changes the energy. */
@@ -338,11 +372,7 @@ static cls_status compile_monitor(compiler *c) {
         if (status != CLS_OK) return clsi_graph_failed(g, c->error);
     }
     size_t n_out = CLSI_MONITOR_INVARIANTS + s->n_invariants;
-    cls_status status =
-        clsi_program_create_staged(g, 0, sp->nz + 2 + sp->nu + sp->n_free, c->inputs, n_out, n_out,
-                                   c->outputs, &sp->monitor, c->error);
-    if (status == CLS_OK) sp->work_size += cls_program_work_size(sp->monitor);
-    return status;
+    return compile_watch(c, 0, n_out, &sp->monitor);
 }
 
 /* The energy with its gradient, for steps that look for their weights (lawful.c). */
@@ -354,8 +384,9 @@ static cls_status compile_ascent(compiler *c) {
     c->outputs[0] = clsi_account_count(s) ? cls_sub(s->g, energy, received) : energy;
     cls_status status = cls_gradient(s->g, energy, sp->nz, s->form->z, c->outputs + 1);
     if (status != CLS_OK) return clsi_graph_failed(s->g, c->error);
-    status = cls_program_create(s->g, sp->nz + 2 + sp->nu + sp->n_free, c->inputs, sp->nz + 1,
-                                c->outputs, &sp->ascent, c->error);
+    size_t size = sp->work_size; /* it runs in memory of its own (lawful.c) */
+    status = compile_watch(c, sp->nz + 2 + sp->nu + sp->n_free, sp->nz + 1, &sp->ascent);
+    sp->work_size = size;
     return status;
 }
 
@@ -374,7 +405,7 @@ static cls_status compile_scale(compiler *c) {
     cls_node *to = c->outputs;
     cls_status status = CLS_OK;
     to[CLSI_SCALE_ENERGY] = largest_of(g, f->energy);
-    to[CLSI_SCALE_ENERGY_SLOPES] = slopes_of(g, f->energy, f->nz, f->z);
+    to[CLSI_SCALE_ENERGY_SLOPES] = energy_slopes(s);
     /* who counts falls of the entropy, or takes back a step over which it falls */
     int counts = c->sp->options.monitor || c->sp->scheme->estimate || c->sp->scheme->carries;
     to[CLSI_SCALE_ENTROPY_SLOPES] =
@@ -383,10 +414,7 @@ static cls_status compile_scale(compiler *c) {
     to[CLSI_SCALE_POWER] = cls_constant(g, 0);
     if (!s->m) status = power_of(s, &to[CLSI_SCALE_POWER]);
     if (status != CLS_OK) return clsi_graph_failed(g, c->error);
-    status = cls_program_create(g, f->nz + 2 + c->sp->nu + c->sp->n_free, c->inputs, CLSI_SCALES,
-                                to, &c->sp->scale, c->error);
-    if (status == CLS_OK) c->sp->work_size += cls_program_work_size(c->sp->scale);
-    return status;
+    return compile_watch(c, f->nz + 2 + c->sp->nu + c->sp->n_free, CLSI_SCALES, &c->sp->scale);
 }
 
 /* T and dT/dS of each unknown that is a rate of an entropy (newton_by_heat). */
@@ -404,14 +432,6 @@ static cls_status compile_heat(compiler *c) {
     return n ? compile(c, c->sp->n_base, n, n, &c->sp->heat) : CLS_OK;
 }
 
-/* What the programs that are there were made of, if they only run. */
-static void forget_code(clsi_stepper *sp) {
-    cls_program *const programs[] = {sp->guess,   sp->residual, sp->next,  sp->guard,
-                                     sp->monitor, sp->ascent,   sp->scale, sp->heat};
-    for (size_t i = 0; i < sizeof programs / sizeof *programs && sp->lean; i++)
-        clsi_program_forget_code(programs[i]);
-}
-
 static cls_status compile_all(compiler *c) {
     clsi_stepper *sp = c->sp;
     clsi_step *st = c->st;
@@ -422,9 +442,7 @@ static cls_status compile_all(compiler *c) {
     for (size_t k = 0; k < sp->n_free; k++) c->inputs[sp->nz + 2 + sp->nu + k] = c->symbols[k];
     int measured = !sp->n_free || c->settable;
     cls_status status = measured ? compile_monitor(c) : CLS_OK;
-    forget_code(sp);
     if (status == CLS_OK && measured) status = compile_scale(c);
-    forget_code(sp);
     if (status == CLS_OK && measured) status = compile_ascent(c);
     if (status != CLS_OK || !st) return status;
     c->inputs[sp->nz + 2] = st->h;
@@ -438,9 +456,7 @@ static cls_status compile_all(compiler *c) {
     memcpy(c->inputs + sp->n_base, st->unknown, sp->n_unknowns * sizeof(cls_node));
     memcpy(c->outputs, st->guess, sp->n_unknowns * sizeof(cls_node));
     status = compile(c, sp->n_base, sp->n_unknowns, sp->n_unknowns, &sp->guess);
-    forget_code(sp);
     if (status == CLS_OK && measured) status = compile_heat(c);
-    forget_code(sp);
     if (status == CLS_OK) status = find_jacobian(c);
     if (status == CLS_OK) status = compile_guard(c);
     if (status == CLS_OK) status = compile_next(c);
@@ -449,7 +465,6 @@ static cls_status compile_all(compiler *c) {
         status = compile(c, sp->n_base, sp->nz, sp->nz, &sp->paper);
     }
     if (status == CLS_OK) status = compile_residual(c);
-    forget_code(sp);
     return status;
 }
 
