@@ -24,6 +24,7 @@
     X(rk3)                                                                                         \
     X(rk4)                                                                                         \
     X(lawful_rk4)                                                                                  \
+    X(lawful_rk6)                                                                                  \
     X(lawful_rk8)                                                                                  \
     X(generic_euler)                                                                               \
     X(bdf)

@@ -211,17 +211,22 @@ static inline void clsi_run_monitor(cls_simulator *sim, double *out) {
 #define CLSI_RUN_STAGE(sim, in, to)                                                                \
     cls_program_run((sim)->stepper->next, (sim)->newton.work_next, in, to)
 #define CLSI_RUN_ASCENT(sim, to) clsi_run_here(sim, (sim)->stepper->ascent, (sim)->lawful.work, to)
-#define CLSI_LAWFUL_SUM(sim, n, count, which, by, to)                                              \
-    ((n) > CLSI_FEW ? clsi_lawful_sum(sim, n, count, which, by, to)                                \
-                    : lawful_sum(sim, n, count, which, by, to))
-#define CLSI_LAWFUL_ADD(sim, n, count, which, by, from, to)                                        \
-    ((n) > CLSI_FEW ? clsi_lawful_add(sim, n, count, which, by, from, to)                          \
-                    : lawful_add(sim, n, count, which, by, from, to))
+#define CLSI_LAWFUL_WIDE(sim)    (CLSI_STATE_COUNT(sim) > CLSI_FEW)
+#define CLSI_SUM_OF(t)           (t)->count, (t)->which, (t)->by
+#define CLSI_LAWFUL_ADD(sim, n, t, from, to)                                                       \
+    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_add(sim, n, CLSI_SUM_OF(t), from, to)                     \
+                           : lawful_add(sim, n, t, from, to))
+#define CLSI_LAWFUL_LEAVE(sim, t, from)                                                            \
+    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_leave(sim, CLSI_SUM_OF(t), from)                          \
+                           : lawful_leave(sim, t, from))
+#define CLSI_LAWFUL_TURN(sim, t, from, lambda)                                                     \
+    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_turn(sim, CLSI_SUM_OF(t), from, lambda)                   \
+                           : lawful_turn(sim, t, from, lambda))
 #define CLSI_LAWFUL_MOVE(sim, from, lambda)                                                        \
-    (CLSI_STATE_COUNT(sim) > CLSI_FEW ? clsi_lawful_move(sim, from, lambda)                        \
-                                      : lawful_move(sim, from, lambda))
-#define CLSI_LAWFUL_PRODUCT(n, a, b)                                                               \
-    ((n) > CLSI_FEW ? clsi_lawful_product(n, a, b) : lawful_product(n, a, b))
+    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_move(sim, from, lambda) : lawful_move(sim, from, lambda))
+#define CLSI_LAWFUL_PRODUCTS(sim, n, t, a, product)                                                \
+    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_products(sim, n, CLSI_SUM_OF(t), a, product)              \
+                           : lawful_products(sim, n, t, a, product))
 
 #define CLSI_TANGENT(sim, slope) clsi_tangent(sim, slope)
 
@@ -236,13 +241,16 @@ static inline void clsi_tangent(const cls_simulator *sim, double *slope) {
     }
 }
 
-/* Loops over more than a few numbers (lawful.c). */
-void clsi_lawful_sum(const cls_simulator *sim, int n, int count, const int *which, const double *by,
-                     double *to);
+/* Loops over more than a few numbers (lawful.c), of the same names in lawful.inc. */
 void clsi_lawful_add(const cls_simulator *sim, int n, int count, const int *which, const double *by,
                      const double *from, double *to);
+int clsi_lawful_leave(cls_simulator *sim, int count, const int *which, const double *by,
+                      double *from);
+int clsi_lawful_turn(cls_simulator *sim, int count, const int *which, const double *by,
+                     const double *from, double lambda);
 int clsi_lawful_move(cls_simulator *sim, const double *from, double lambda);
-double clsi_lawful_product(int n, const double *a, const double *b);
+void clsi_lawful_products(const cls_simulator *sim, int n, int count, const int *which,
+                          const double *by, const double *a, double *product);
 
 /* Of the base inputs of the step. */
 static inline double clsi_input_at(const cls_simulator *sim, int k) {

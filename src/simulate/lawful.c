@@ -21,7 +21,7 @@ void clsi_lawful_carve(cls_simulator *sim, double *at) {
     cls_program_prepare(sp->ascent, l->work);
 }
 
-/* ---- loops: as lawful_sum, lawful_add, lawful_move, lawful_product, with their bits ---- */
+/* ---- loops: as those of the same names in lawful.inc, with their bits, and fewer ways over memory ---- */
 
 typedef struct terms {
     int n;
@@ -29,14 +29,25 @@ typedef struct terms {
     double weight[CLSI_MOST_STAGES];
 } terms;
 
-static terms terms_of(const cls_simulator *sim, int n, const int *which, const double *by) {
-    terms t = {.n = n};
-    for (int k = 0; k < n; k++) {
+static terms terms_of(const cls_simulator *sim, int count, const int *which, const double *by) {
+    terms t = {.n = count};
+    for (int k = 0; k < count; k++) {
         t.of[k] = sim->lawful.stage + (size_t)which[k] * sim->n_state;
         t.weight[k] = by[k];
     }
     return t;
 }
+
+/* What a loop over the numbers of a state is about. */
+typedef struct step_loop {
+    size_t n;
+    const terms *t;
+    const double *from; /* (2 n) the state that is left, and what its sums owe */
+    double *to, *left;  /* (n) where the sum goes; (2 n) where the state is kept, or NULL */
+    double *change;     /* (n) */
+    double *state;      /* (2 n) */
+    double lambda;
+} step_loop;
 
 INLINE double sum_of(int n, const terms *t, size_t i) {
     double sum = t->weight[0] * t->of[0][i];
@@ -45,47 +56,80 @@ INLINE double sum_of(int n, const terms *t, size_t i) {
     return sum;
 }
 
-INLINE void add_few(int m, size_t n, const double *from, const terms *t, double *to) {
-    terms own = *t;
-    if (!from) {
-#if !defined(__clang__) /* which does not, and complains */
-        APART
-#endif
-        for (size_t i = 0; i < n; i++) to[i] = sum_of(m, &own, i);
-        return;
-    }
-#if !defined(__clang__)
-    APART
-#endif
-    for (size_t i = 0; i < n; i++) to[i] = from[i] + sum_of(m, &own, i);
+/* state_i = from_i + change, with what rounding takes; nonzero where it is no number. */
+INLINE int add_to(size_t n, size_t i, double at, double owed, double change, double *state) {
+    double d = change + owed, sum = at + d, taken = sum - at;
+    state[n + i] = (at - (sum - taken)) + (d - taken);
+    state[i] = sum;
+    return !(fabs(sum) <= DBL_MAX);
 }
 
-/* to = sum weight_k of_k, and `from` unless it is NULL; `to` is none of the others. */
-CLONES
-static void add_terms(size_t n, const double *from, const terms *t, double *to) {
-    switch (t->n) {
-    case 0: memcpy(to, from, n * sizeof *to); break;
-    case 1: add_few(1, n, from, t, to); break;
-    case 2: add_few(2, n, from, t, to); break;
-    case 3: add_few(3, n, from, t, to); break;
-    case 4: add_few(4, n, from, t, to); break;
-    case 5: add_few(5, n, from, t, to); break;
-    case 6: add_few(6, n, from, t, to); break;
-    default: add_few(t->n, n, from, t, to);
-    }
+#if defined(__clang__) /* which does not, and complains */
+#define LOOP(n) for (size_t i = 0; i < (n); i++)
+#else
+#define LOOP(n) APART for (size_t i = 0; i < (n); i++)
+#endif
+
+INLINE int add_few(int m, const step_loop *l) {
+    terms t = *l->t;
+    const double *from = l->from;
+    double *to = l->to;
+    LOOP(l->n) to[i] = from[i] + sum_of(m, &t, i);
+    return 1;
 }
+
+INLINE int leave_few(int m, const step_loop *l) {
+    terms t = *l->t;
+    size_t n = l->n;
+    double *left = l->left, *change = l->change, *state = l->state;
+    int wrong = 0;
+    LOOP(n) {
+        double at = state[i], owed = state[n + i], sum = sum_of(m, &t, i);
+        left[i] = at;
+        left[n + i] = owed;
+        change[i] = sum;
+        wrong |= add_to(n, i, at, owed, sum + 0.0, state);
+    }
+    return !wrong;
+}
+
+INLINE int turn_few(int m, const step_loop *l) {
+    terms t = *l->t;
+    size_t n = l->n;
+    const double *from = l->from, *change = l->change;
+    double *along = l->to, *state = l->state, lambda = l->lambda;
+    int wrong = 0;
+    LOOP(n) {
+        double sum = sum_of(m, &t, i);
+        along[i] = sum;
+        wrong |= add_to(n, i, from[i], from[n + i], change[i] + lambda * sum, state);
+    }
+    return !wrong;
+}
+
+/* Loops over few terms are written out for each number of them. */
+#define FOR_TERMS(name, few)                                                                       \
+    CLONES static int name(const step_loop *l) {                                                   \
+        switch (l->t->n) {                                                                         \
+        case 1: return few(1, l);                                                                  \
+        case 2: return few(2, l);                                                                  \
+        case 3: return few(3, l);                                                                  \
+        case 4: return few(4, l);                                                                  \
+        case 5: return few(5, l);                                                                  \
+        case 6: return few(6, l);                                                                  \
+        default: return few(l->t->n, l);                                                           \
+        }                                                                                          \
+    }
+
+FOR_TERMS(add_terms, add_few)
+FOR_TERMS(leave_terms, leave_few)
+FOR_TERMS(turn_terms, turn_few)
 
 CLONES
 static int add_change(size_t n, const double *from, const double *change, double lambda,
                       const double *along, double *state) {
     int wrong = 0;
-    APART for (size_t i = 0; i < n; i++) {
-        double d = (change[i] + lambda * along[i]) + from[n + i], sum = from[i] + d,
-               taken = sum - from[i];
-        state[n + i] = (from[i] - (sum - taken)) + (d - taken);
-        state[i] = sum;
-        wrong |= !(fabs(sum) <= DBL_MAX);
-    }
+    LOOP(n) wrong |= add_to(n, i, from[i], from[n + i], change[i] + lambda * along[i], state);
     return !wrong;
 }
 
@@ -102,16 +146,35 @@ static double add_products(size_t n, const double *a, const double *b) {
     return sum;
 }
 
-void clsi_lawful_sum(const cls_simulator *sim, int n, int count, const int *which, const double *by,
-                     double *to) {
-    terms t = terms_of(sim, count, which, by);
-    add_terms((size_t)n, NULL, &t, to);
-}
-
 void clsi_lawful_add(const cls_simulator *sim, int n, int count, const int *which, const double *by,
                      const double *from, double *to) {
     terms t = terms_of(sim, count, which, by);
-    add_terms((size_t)n, from, &t, to);
+    if (count)
+        (void)add_terms(&(step_loop){.n = (size_t)n, .t = &t, .from = from, .to = to});
+    else
+        memcpy(to, from, (size_t)n * sizeof *to);
+}
+
+int clsi_lawful_leave(cls_simulator *sim, int count, const int *which, const double *by,
+                      double *from) {
+    terms t = terms_of(sim, count, which, by);
+    return leave_terms(&(step_loop){.n = sim->n_state,
+                                    .t = &t,
+                                    .left = from,
+                                    .change = sim->lawful.change,
+                                    .state = sim->state});
+}
+
+int clsi_lawful_turn(cls_simulator *sim, int count, const int *which, const double *by,
+                     const double *from, double lambda) {
+    terms t = terms_of(sim, count, which, by);
+    return turn_terms(&(step_loop){.n = sim->n_state,
+                                   .t = &t,
+                                   .from = from,
+                                   .to = sim->lawful.along,
+                                   .change = sim->lawful.change,
+                                   .state = sim->state,
+                                   .lambda = lambda});
 }
 
 int clsi_lawful_move(cls_simulator *sim, const double *from, double lambda) {
@@ -119,6 +182,8 @@ int clsi_lawful_move(cls_simulator *sim, const double *from, double lambda) {
     return add_change(sim->n_state, from, l->change, lambda, l->along, sim->state);
 }
 
-double clsi_lawful_product(int n, const double *a, const double *b) {
-    return add_products((size_t)n, a, b);
+void clsi_lawful_products(const cls_simulator *sim, int n, int count, const int *which,
+                          const double *by, const double *a, double *product) {
+    terms t = terms_of(sim, count, which, by);
+    for (int k = 0; k < count; k++) product[k] = add_products((size_t)n, a, t.of[k]);
 }
