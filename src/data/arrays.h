@@ -40,6 +40,7 @@ void clsi_arrays_free(clsi_arrays *a);
 enum { CLSI_SPAN_AXES = 2 };
 typedef struct clsi_span {
     const char *name; /* `letters` of it */
+    const char *tail; /* behind the indices: `_q` of cell[3]_q, mostly empty */
     size_t letters, axes, count[CLSI_SPAN_AXES];
     long low[CLSI_SPAN_AXES];
 } clsi_span;
@@ -47,6 +48,8 @@ typedef struct clsi_span {
 /* 1 when the columns from c on, of so many rows, are those of an array, the last index running fastest. */
 int clsi_span_at(const cls_table *t, uint64_t rows, size_t c, clsi_span *out);
 size_t clsi_span_count(const clsi_span *span);
+/* The name without its indices, cell_q; NULL: no memory. */
+char *clsi_span_name(const clsi_span *span);
 /* Its place in the note, and back: what the note says of `name`; 0 for nothing. */
 void clsi_span_write(const clsi_span *span, clsi_text *out);
 int clsi_span_find(const char *note, const char *name, clsi_span *out);

@@ -134,8 +134,12 @@ static int add_span(const clsi_array *x, const char *name, const char *note, col
         char element[NAME_LIMIT];
         size_t j = span.axes == 2 ? k % span.count[1] : 0;
         size_t i = span.axes == 2 ? k / span.count[1] : k;
-        snprintf(element, sizeof element, span.axes == 2 ? "%s[%ld][%ld]" : "%s[%ld]", name,
-                 span.low[0] + (long)i, span.low[1] + (long)j);
+        size_t at = (size_t)snprintf(element, sizeof element, "%.*s[%ld]", (int)span.letters,
+                                     span.name, span.low[0] + (long)i);
+        if (span.axes == 2 && at < sizeof element)
+            at += (size_t)snprintf(element + at, sizeof element - at, "[%ld]",
+                                   span.low[1] + (long)j);
+        if (at < sizeof element) snprintf(element + at, sizeof element - at, "%s", span.tail);
         *status = add_column(c, element, 0, x, i * x->stride[1] + j * x->stride[2], x->stride[0], 0,
                              error);
     }

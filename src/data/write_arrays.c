@@ -53,7 +53,7 @@ static cls_status piece_at(const cls_table *t, uint64_t rows, size_t c, clsi_tex
     clsi_span span, before;
     *out = (piece){.first = c, .n = 1, .rank = 1, .dims = {rows}};
     if (clsi_span_at(t, rows, c, &span)) {
-        out->name = clsi_strndup(span.name, span.letters);
+        out->name = clsi_span_name(&span);
         if (!out->name) return clsi_no_memory(error);
         if (!arrays->data || !clsi_span_find(arrays->data, out->name, &before)) {
             out->n = clsi_span_count(&span);
