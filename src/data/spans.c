@@ -25,7 +25,7 @@ static size_t read_element(const char *name, long *index, size_t *letters, const
 }
 
 /* Whether column c is the element of `span` at `index`. */
-static int is_element(const cls_table *t, size_t c, const clsi_span *span, const long *index) {
+static int is_element(const cls_table *t, size_t c, const clsi_elements *span, const long *index) {
     long found[CLSI_SPAN_AXES];
     size_t letters = 0;
     const char *tail = "";
@@ -35,27 +35,27 @@ static int is_element(const cls_table *t, size_t c, const clsi_span *span, const
            !strcmp(tail, span->tail) && !memcmp(found, index, span->axes * sizeof *index);
 }
 
-size_t clsi_span_count(const clsi_span *span) {
+size_t clsi_span_count(const clsi_elements *span) {
     return span->axes == 2 ? span->count[0] * span->count[1] : span->count[0];
 }
 
-char *clsi_span_name(const clsi_span *span) {
+char *clsi_span_name(const clsi_elements *span) {
     clsi_text name = {0};
     clsi_text_printf(&name, "%.*s%s", (int)span->letters, span->name, span->tail);
     return clsi_text_take(&name);
 }
 
 /* The name alone must not be a column, too. */
-static int is_free(const cls_table *t, const clsi_span *span) {
+static int is_free(const cls_table *t, const clsi_elements *span) {
     char *name = clsi_span_name(span);
     int found = !name || cls_table_find(t, name) >= 0;
     free(name);
     return !found;
 }
 
-int clsi_span_at(const cls_table *t, uint64_t rows, size_t c, clsi_span *out) {
+int clsi_span_at(const cls_table *t, uint64_t rows, size_t c, clsi_elements *out) {
     long index[CLSI_SPAN_AXES];
-    *out = (clsi_span){.name = t->names[c], .tail = "", .count = {1, 1}};
+    *out = (clsi_elements){.name = t->names[c], .tail = "", .count = {1, 1}};
     out->axes = read_element(t->names[c], out->low, &out->letters, &out->tail);
     if (!out->axes || rows < 2) return 0; /* axes of length one are lost in files */
     memcpy(index, out->low, sizeof index);
@@ -72,7 +72,7 @@ int clsi_span_at(const cls_table *t, uint64_t rows, size_t c, clsi_span *out) {
     return out->count[0] > 1 && *last > 1 && is_free(t, out);
 }
 
-void clsi_span_write(const clsi_span *span, clsi_text *out) {
+void clsi_span_write(const clsi_elements *span, clsi_text *out) {
     clsi_text_printf(out, "%s%.*s", out->length ? ", " : "", (int)span->letters, span->name);
     for (size_t k = 0; k < span->axes; k++)
         clsi_text_printf(out, "[%ld..%ld]", span->low[k], span->low[k] + (long)span->count[k] - 1);
@@ -80,7 +80,7 @@ void clsi_span_write(const clsi_span *span, clsi_text *out) {
 }
 
 /* [1..20] at *s. */
-static int read_range(const char **s, clsi_span *out) {
+static int read_range(const char **s, clsi_elements *out) {
     char *end;
     if (out->axes == CLSI_SPAN_AXES) return 0;
     long low = strtol(*s + 1, &end, 10), high;
@@ -97,8 +97,8 @@ static int read_range(const char **s, clsi_span *out) {
 }
 
 /* One array of the note, which ends at `end`; 1 when it is called `name`. */
-static int read_span(const char *s, const char *end, const char *name, clsi_span *out) {
-    *out = (clsi_span){.name = s, .letters = strcspn(s, "[,")};
+static int read_span(const char *s, const char *end, const char *name, clsi_elements *out) {
+    *out = (clsi_elements){.name = s, .letters = strcspn(s, "[,")};
     for (s += out->letters; *s == '[';)
         if (!read_range(&s, out)) return 0;
     size_t tail = (size_t)(end - s), n = strlen(name);
@@ -107,7 +107,7 @@ static int read_span(const char *s, const char *end, const char *name, clsi_span
     return !memcmp(name, out->name, out->letters) && !memcmp(out->tail, s, tail);
 }
 
-int clsi_span_find(const char *note, const char *name, clsi_span *out) {
+int clsi_span_find(const char *note, const char *name, clsi_elements *out) {
     for (const char *s = note; s && *s;) {
         s += strspn(s, " ");
         const char *end = s + strcspn(s, ",");
