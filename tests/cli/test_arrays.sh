@@ -132,6 +132,29 @@ test_the_judge_of_many_elements_costs_as_many() {
     expect_stdout 'for 4000 elements'
 }
 
+# below the size from which laws are judged by kinds: a line for a kind, and one for each that is broken
+test_equal_laws_of_few_elements_are_one_line() {
+    cat >rod.clausius <<'END'
+parameter N = 12, k = 0.3, bad = 0.3
+temperature T[1..N]
+thermal lagrangian sum(i in 1..N: T[i]*(log(T[i]) - 1))
+for i in 1..N-2: heat exchange T[i] <-> T[i+1]: k*i
+heat exchange T[N-1] <-> T[N]: bad
+for i in 1..N: start T[i] = 1 + i/N
+step 0.01
+END
+    run "$CLAUSIUS" simulate rod.clausius --steps 5 --quiet -o rod.csv
+    expect_ok
+    run "$CLAUSIUS" audit rod.csv
+    expect_ok
+    expect_stdout '^ok  heat exchange +0.3 +\(0\)  for 11 elements, the worst S\[1\] S\[2\]: the conductance is at least 0.3 '
+    expect_no_stdout '^ok  heat exchange S'
+    run "$CLAUSIUS" audit rod.clausius --set "bad=-0.3" --steps 5
+    expect_exit 1
+    expect_stdout '^ok +heat exchange .* for 10 elements, the worst S\[1\] S\[2\]'
+    expect_stdout 'heat exchange S\[11\] S\[12\]'
+}
+
 # a statement for each cell would be twice as many for twice the cells
 test_exported_arrays_are_loops() {
     local n
