@@ -121,7 +121,12 @@ static cls_status take_option(cli_arguments *a, int argc, char **argv, int *i, i
         if (argument[2]) value = argument + 2;
     }
     if (k < 0) return unknown_option(c, argument, length, error);
-    if (a->values[k]) return cli_fail(error, CLS_USAGE, "--%s is given twice", o.name);
+    if (a->values[k]) {
+        int list = o.value && !strcmp(o.value, "LIST");
+        return cli_fail(error, CLS_USAGE, "--%s is given twice%s%s%s", o.name,
+                        list ? "; its values go into one list: --" : "", list ? o.name : "",
+                        list ? " \"A, B\"" : "");
+    }
     if (!o.value && value)
         return cli_fail(error, CLS_USAGE, "--%s takes no value, got '%s'", o.name, value);
     if (o.value && !value) {

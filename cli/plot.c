@@ -62,7 +62,8 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
 static const cli_option option_table[] = {
     {"output", 'o', "FILE", "the picture, .svg or .png"},
     {"columns", 0, "LIST",
-     "panels: a column against time, x:v.x for a phase portrait, log(x) for powers of ten"},
+     "panels: a column against time, x:v.x for a phase portrait, u[*] for an array, log(x) for "
+     "powers of ten"},
     CLI_DATA_OPTIONS("names"),
     {"title", 0, "TEXT", "a title above the panels"},
     {"width", 0, "PIXELS", "width; else chosen from the number of panels"},
@@ -79,8 +80,8 @@ const cli_command cli_plot = {
                 "  clausius plot measured.csv learned.safetensors -o model.svg\n",
     .notes =
         "Several files are drawn over each other; a MODEL among them is simulated from the first\n"
-        "row of the first file. Without --columns: the state, a phase portrait, the energy error\n"
-        "and the entropy.\n",
+        "row of the first file. Arrays of eight and more are pictures, one for each file.\n"
+        "Without --columns: the state, a phase portrait, the energy error and the entropy.\n",
     .options = option_table,
     .min_words = 1,
     .max_words = max_files,

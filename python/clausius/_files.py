@@ -34,14 +34,14 @@ def _need(module, what):
 
 def spans(names):
     """Columns that are one array: {"u": (first column, lowest indices, lengths)} for u[1], u[2], ... or S[1][1], S[1][2], ..., the last index
-    running fastest.
+    running fastest. Those of repeated components, cell[1]_q, cell[2]_q, ..., are called "cell_q".
 
     >>> spans(["time", "u[1]", "u[2]", "u[3]", "energy"])
     {'u': (1, (1,), (3,))}
     """
     found, c = {}, 0
-    indexed = [re.fullmatch(r"([^\[\]]+)((?:\[-?\d+\]){1,2})", n) for n in names]
-    place = [(m[1], tuple(int(k) for k in re.findall(r"-?\d+", m[2]))) if m else None for m in indexed]
+    indexed = [re.fullmatch(r"([^\[\]]+)((?:\[-?\d+\]){1,2})([^\[\],]*)", n) for n in names]
+    place = [((m[1], m[3]), tuple(int(k) for k in re.findall(r"-?\d+", m[2]))) if m else None for m in indexed]
     while c < len(place):
         if place[c] is None:
             c += 1
@@ -54,24 +54,24 @@ def spans(names):
         while len(low) == 2 and place[c + rows * n:c + (rows + 1) * n] == [(name, (low[0] + rows, low[1] + j)) for j in range(n)]:
             rows += 1
         shape = (n,) if len(low) == 1 else (rows, n)
-        if min(shape) > 1 and name not in names and name not in found:
-            found[name] = (c, low, shape)
+        if min(shape) > 1 and "".join(name) not in names and "".join(name) not in found:
+            found["".join(name)] = (c, low, shape)
         c += n * rows
     return found
 
 
-def _note(found):
-    """What the note `arrays` of a file says: "u[1..20], S[0..3][1..5]"."""
-    return ", ".join(name + "".join(f"[{a}..{a + n - 1}]" for a, n in zip(low, shape)) for name, (_, low, shape) in found.items())
+def _note(names, found):
+    """What the note `arrays` of a file says: "u[1..20], S[0..3][1..5], cell[1..8]_q"."""
+    return ", ".join(re.sub(r"(\[-?\d+\])+", "".join(f"[{a}..{a + n - 1}]" for a, n in zip(low, shape)), names[first]) for first, low, shape in found.values())
 
 
 def _elements(note, name, shape):
     """Names of the columns of an array of that shape, or None where the note says nothing of it."""
-    match = re.search(r"(?:^|,\s*)" + re.escape(name) + r"((?:\[-?\d+\.\.-?\d+\])+)\s*(?:,|$)", note or "")
-    ranges = [range(int(a), int(b) + 1) for a, b in re.findall(r"\[(-?\d+)\.\.(-?\d+)\]", match[1])] if match else []
-    if not ranges or tuple(len(r) for r in ranges) != tuple(shape):
-        return None
-    return [name + "".join(f"[{i}]" for i in at) for at in itertools.product(*ranges)]
+    for head, brackets, tail in re.findall(r"([^\[\],\s][^\[\],]*)((?:\[-?\d+\.\.-?\d+\])+)([^\[\],]*)", note or ""):
+        ranges = [range(int(a), int(b) + 1) for a, b in re.findall(r"\[(-?\d+)\.\.(-?\d+)\]", brackets)]
+        if head + tail == name and tuple(len(r) for r in ranges) == tuple(shape):
+            return [head + "".join(f"[{i}]" for i in at) + tail for at in itertools.product(*ranges)]
+    return None
 
 
 def _numbers(x):
@@ -154,7 +154,7 @@ def write(path, table):
         columns[name] = np.stack([np.asarray(table.column(x)) for x in names[c:c + n]], axis=-1).reshape(-1, *shape) if shape else np.asarray(table.column(name))
         c += n
     if found:
-        notes["arrays"] = _note(found)
+        notes["arrays"] = _note(names, found)
     module = None if ending == ".npz" else _need("h5py", f"{path}: writing HDF5")
     try:
         handle, part = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".clausius-", suffix=ending)

@@ -68,6 +68,37 @@ cls_status clsi_law_add(cls_audit *a, const char *kind, const char *subject, int
     return CLS_OK;
 }
 
+/* Laws that hold, of one kind, more than this many: one line says them all. */
+enum { MOST_LISTED = 8 };
+static const char *const elementwise[] = {"dissipation ", "heat exchange ", "reservoir positive "};
+
+/* Of the laws from `begin` on that hold and whose name begins with `kind` (and a space) the one with the
+ * least value is kept, in the place of the first, and says of how many it is the worst. */
+static void gather(cls_audit *a, size_t begin, const char *kind) {
+    size_t length = strlen(kind), first = SIZE_MAX, worst = SIZE_MAX, count = 0, kept = begin;
+    for (size_t i = begin; i < a->n; i++) {
+        if (!a->laws[i].passed || strncmp(a->laws[i].name, kind, length) != 0) continue;
+        if (!count++) first = i;
+        if (worst == SIZE_MAX || a->laws[i].value < a->laws[worst].value) worst = i;
+    }
+    if (count <= MOST_LISTED) return;
+    cls_law law = a->laws[worst];
+    snprintf(law.name, sizeof law.name, "%.*s", (int)length - 1, kind);
+    snprintf(law.text, sizeof law.text, "for %zu elements, the worst %.40s: %.160s", count,
+             a->laws[worst].name + length, a->laws[worst].text);
+    for (size_t i = begin; i < a->n; i++) {
+        int gone = a->laws[i].passed && !strncmp(a->laws[i].name, kind, length);
+        if (i == first) a->laws[kept++] = law;
+        if (!gone) a->laws[kept++] = a->laws[i];
+    }
+    a->n = kept;
+}
+
+void clsi_laws_gather(cls_audit *a, size_t begin) {
+    for (size_t k = 0; k < sizeof elementwise / sizeof *elementwise; k++)
+        gather(a, begin, elementwise[k]);
+}
+
 cls_status clsi_audit_program(const cls_system *s, size_t count, const cls_node *nodes,
                               cls_program **out, cls_error *error) {
     *out = NULL;
@@ -119,7 +150,9 @@ cls_status cls_audit_trajectory(const cls_system *s, const cls_table *t,
     if (!status) status = clsi_system_view(s, &view, error);
     if (!status) status = clsi_states_read(view, t, &st, error);
     if (!status) status = clsi_audit_path(a, view, t, &st, error);
+    size_t of_path = a->n;
     if (!status && !s->ode) status = clsi_audit_definition(a, view, &st, error);
+    if (!status) clsi_laws_gather(a, of_path);
     clsi_states_clear(&st);
     clsi_system_view_free(&view);
     if (status) cls_audit_free(&a);

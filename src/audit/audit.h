@@ -19,6 +19,9 @@ cls_status clsi_law_add(cls_audit *a, const char *kind, const char *subject, int
                         double value, double limit, cls_error *error, const char *format, ...)
     CLS_PRINTF(8, 9);
 
+/* Many laws from number `begin` on that are of one kind and hold become one. */
+void clsi_laws_gather(cls_audit *a, size_t begin);
+
 /* The native states of a table, ordered by trajectory, structure of arrays. */
 typedef struct clsi_states {
     size_t nz, rows, parts;

@@ -32,6 +32,7 @@ typedef struct kind {
     double *work, *entries;
     int summed; /* an element is minus the sum of its outputs (dissipation) */
     int may_be_zero, inverse, told;
+    int singular;        /* a matrix that has a null space when all is well */
     double *fixed;       /* all that is tried, where it is made of numbers: tried once */
     double least, scale; /* over all points and elements */
     size_t element;
@@ -117,6 +118,35 @@ static cls_status add_reservoirs(judge *j, cls_error *error) {
     return CLS_OK;
 }
 
+/* The matrix of these rows, whose columns it takes. */
+static cls_status add_rows(judge *j, const char *name, const char *meaning, size_t n,
+                           clsi_rows *rows, kind **out, cls_error *error) {
+    kind *k = *out = new_kind(j, name, meaning, n);
+    cls_status status = k ? CLS_OK : clsi_no_memory(error);
+    int diagonal = 1;
+    for (size_t i = 0; i < n && !status; i++) {
+        k->start[i + 1] = rows->start[i + 1];
+        for (size_t e = rows->start[i]; e < rows->start[i + 1] && !status; e++) {
+            diagonal &= rows->column[e] == i;
+            if (!add_node(j, rows->node[e])) status = clsi_no_memory(error);
+        }
+    }
+    if (!status && !diagonal) {
+        status = clsi_sparse_lu_create(n, rows->start, rows->column, &k->lu, error);
+        if (!status) {
+            k->work = clsi_calloc(clsi_sparse_lu_size(k->lu), sizeof(double));
+            k->entries = clsi_calloc(rows->n, sizeof(double));
+            if (!k->work || !k->entries) status = clsi_no_memory(error);
+        }
+    }
+    if (!status) {
+        k->column = rows->column;
+        rows->column = NULL;
+    }
+    clsi_rows_clear(rows);
+    return status;
+}
+
 /* d duals / d z, entry by entry. */
 static cls_status add_matrix(judge *j, const char *name, const char *meaning, size_t n,
                              const cls_node *duals, const cls_node *z, kind **out,
@@ -124,29 +154,36 @@ static cls_status add_matrix(judge *j, const char *name, const char *meaning, si
     cls_graph *g = j->b.s->g;
     clsi_rows rows;
     if (clsi_sparse_jacobian(g, n, duals, n, z, &rows)) return cls_graph_status(g, error);
-    kind *k = *out = new_kind(j, name, meaning, n);
-    cls_status status = k ? CLS_OK : clsi_no_memory(error);
-    int diagonal = 1;
-    for (size_t i = 0; i < n && !status; i++) {
-        k->start[i + 1] = rows.start[i + 1];
-        for (size_t e = rows.start[i]; e < rows.start[i + 1] && !status; e++) {
-            diagonal &= rows.column[e] == i;
-            if (!add_node(j, rows.node[e])) status = clsi_no_memory(error);
-        }
+    return add_rows(j, name, meaning, n, &rows, out, error);
+}
+
+/* M over (p, S): what is not zero of it, and the diagonal. */
+static cls_status add_operator(judge *j, cls_error *error) {
+    const cls_system *s = j->b.s;
+    size_t N = s->n + s->m;
+    const cls_node *M = s->bound.friction_operator;
+    clsi_rows rows = {0};
+    kind *k = NULL;
+    for (size_t e = 0; e < N * N; e++)
+        rows.n += e % (N + 1) == 0 || !cls_is_constant(s->g, M[e], 0);
+    rows.start = clsi_calloc(N + 1, sizeof *rows.start);
+    rows.column = clsi_calloc(rows.n, sizeof *rows.column);
+    rows.node = clsi_calloc(rows.n, sizeof *rows.node);
+    cls_status status = rows.start && rows.column && rows.node ? CLS_OK : clsi_no_memory(error);
+    size_t n = 0;
+    for (size_t e = 0; e < N * N && !status; e++) {
+        if (e % (N + 1) != 0 && cls_is_constant(s->g, M[e], 0)) continue;
+        rows.column[n] = (uint32_t)(e % N);
+        rows.node[n++] = M[e];
+        rows.start[e / N + 1] = n;
     }
-    if (!status && !diagonal) {
-        status = clsi_sparse_lu_create(n, rows.start, rows.column, &k->lu, error);
-        if (!status) {
-            k->work = clsi_calloc(clsi_sparse_lu_size(k->lu), sizeof(double));
-            k->entries = clsi_calloc(rows.n, sizeof(double));
-            if (!k->work || !k->entries) status = clsi_no_memory(error);
-        }
-    }
-    if (!status) {
-        k->column = rows.column;
-        rows.column = NULL;
-    }
-    clsi_rows_clear(&rows);
+    if (!status) status = clsi_audit_native(s, n, rows.node, rows.node, error);
+    if (!status)
+        status =
+            add_rows(j, "friction operator", "the smallest pivot of M is", N, &rows, &k, error);
+    else
+        clsi_rows_clear(&rows);
+    if (!status) k->singular = k->may_be_zero = 1;
     return status;
 }
 
@@ -229,7 +266,18 @@ static double element_of(const kind *k, const double *x, size_t e, double *scale
     return sum < 0 && sum > -ROUND_OFF * *scale ? 0 : sum;
 }
 
-static double pivot_of(const kind *k, const double *x, size_t *where) {
+/* A matrix with a null space has pivots of round-off: a little of its largest entry is added to the
+ * diagonal, and what is then positive counts as zero. */
+static void shift_diagonal(kind *k) {
+    double largest = 0;
+    for (size_t e = 0; e < k->start[k->n]; e++) largest = fmax(largest, fabs(k->entries[e]));
+    for (size_t i = 0; i < k->n; i++)
+        for (size_t e = k->start[i]; e < k->start[i + 1]; e++)
+            if (k->column[e] == i) k->entries[e] += ROUND_OFF * largest;
+    k->scale = fmax(k->scale, largest);
+}
+
+static double pivot_of(kind *k, const double *x, size_t *where) {
     double least = DBL_MAX;
     if (!k->lu) {
         for (size_t i = 0; i < k->n; i++) {
@@ -240,6 +288,7 @@ static double pivot_of(const kind *k, const double *x, size_t *where) {
         return least;
     }
     memcpy(k->entries, x, k->start[k->n] * sizeof *x);
+    if (k->singular) shift_diagonal(k);
     size_t lost = clsi_sparse_lu_factor(k->lu, k->entries, k->work);
     for (size_t i = 0; i < (lost ? lost - 1 : k->n); i++) {
         double d = 1 / k->work[k->lu->diagonal[i]];
@@ -247,7 +296,7 @@ static double pivot_of(const kind *k, const double *x, size_t *where) {
         if (d < least) least = d, *where = k->lu->order[i];
     }
     if (lost && least > 0) least = 0, *where = k->lu->order[lost - 1];
-    return least;
+    return k->singular ? fmin(least, 0) : least;
 }
 
 static void try_kind(judge *j, kind *k, const double *x, size_t sample) {
@@ -311,7 +360,7 @@ static const char *element_name(const judge *j, const kind *k) {
     if (strcmp(k->name, "mass matrix") == 0) return s->momentum[e].name;
     if (strcmp(k->name, "heat capacity") == 0) return s->entropy[e].name;
     if (strcmp(k->name, "reservoir positive") == 0) return s->reservoir[e];
-    if (strcmp(k->name, "convexity") == 0)
+    if (strcmp(k->name, "convexity") == 0 || strcmp(k->name, "friction operator") == 0)
         return e < s->n ? s->momentum[e].name : s->entropy[e - s->n].name;
     const clsi_sparse *t = &s->bound.conductance; /* heat exchange: by its first end */
     for (size_t i = 0, n = 0; i < t->n; i++)
@@ -362,6 +411,7 @@ cls_status clsi_audit_many(cls_audit *a, const cls_system *s, const clsi_states 
     if (!status && s->n) status = add_frictions(&j, error);
     if (!status) status = add_conductances(&j, error);
     if (!status && s->nr) status = add_reservoirs(&j, error);
+    if (!status && s->has_operator) status = add_operator(&j, error);
     if (!status) status = add_matrices(&j, error);
     if (!status) status = take_fixed(&j, error);
     for (size_t i = 0; i < s->m && !status; i++)

@@ -38,18 +38,21 @@ void clsi_arrays_free(clsi_arrays *a);
 
 /* Columns that are one array of a file (spans.c). */
 enum { CLSI_SPAN_AXES = 2 };
-typedef struct clsi_span {
+typedef struct clsi_elements {
     const char *name; /* `letters` of it */
+    const char *tail; /* behind the indices: `_q` of cell[3]_q, mostly empty */
     size_t letters, axes, count[CLSI_SPAN_AXES];
     long low[CLSI_SPAN_AXES];
-} clsi_span;
+} clsi_elements;
 #define CLSI_SPAN_NOTE "arrays" /* the key of the note that names them all */
 /* 1 when the columns from c on, of so many rows, are those of an array, the last index running fastest. */
-int clsi_span_at(const cls_table *t, uint64_t rows, size_t c, clsi_span *out);
-size_t clsi_span_count(const clsi_span *span);
+int clsi_span_at(const cls_table *t, uint64_t rows, size_t c, clsi_elements *out);
+size_t clsi_span_count(const clsi_elements *span);
+/* The name without its indices, cell_q; NULL: no memory. */
+char *clsi_span_name(const clsi_elements *span);
 /* Its place in the note, and back: what the note says of `name`; 0 for nothing. */
-void clsi_span_write(const clsi_span *span, clsi_text *out);
-int clsi_span_find(const char *note, const char *name, clsi_span *out);
+void clsi_span_write(const clsi_elements *span, clsi_text *out);
+int clsi_span_find(const char *note, const char *name, clsi_elements *out);
 
 /* One kind of file; `load` runs in the child. NULL: not built in, `library` says what is missing. */
 typedef struct clsi_loader_kind {

@@ -126,7 +126,7 @@ static cls_status add_column(column_list *c, const char *name, size_t number, co
 /* The columns of an array of the language, by their names there (spans.c); 0: it is not one. */
 static int add_span(const clsi_array *x, const char *name, const char *note, column_list *c,
                     cls_status *status, cls_error *error) {
-    clsi_span span;
+    clsi_elements span;
     if (!note || !clsi_span_find(note, name, &span) || x->rank != 1 + span.axes) return 0;
     for (size_t k = 0; k < span.axes; k++)
         if (x->dims[1 + k] != span.count[k]) return 0;
@@ -134,8 +134,12 @@ static int add_span(const clsi_array *x, const char *name, const char *note, col
         char element[NAME_LIMIT];
         size_t j = span.axes == 2 ? k % span.count[1] : 0;
         size_t i = span.axes == 2 ? k / span.count[1] : k;
-        snprintf(element, sizeof element, span.axes == 2 ? "%s[%ld][%ld]" : "%s[%ld]", name,
-                 span.low[0] + (long)i, span.low[1] + (long)j);
+        size_t at = (size_t)snprintf(element, sizeof element, "%.*s[%ld]", (int)span.letters,
+                                     span.name, span.low[0] + (long)i);
+        if (span.axes == 2 && at < sizeof element)
+            at +=
+                (size_t)snprintf(element + at, sizeof element - at, "[%ld]", span.low[1] + (long)j);
+        if (at < sizeof element) snprintf(element + at, sizeof element - at, "%s", span.tail);
         *status = add_column(c, element, 0, x, i * x->stride[1] + j * x->stride[2], x->stride[0], 0,
                              error);
     }

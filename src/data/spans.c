@@ -1,12 +1,14 @@
 /* Columns of an array: u[1], u[2], ..., u[N] stand in one array of a file, (rows, N), and those of a
- * grid S[1][1], S[1][2], ... in one of three axes. The note `arrays` of the file says where the
- * indices begin, `u[1..20], S[0..3][1..5]`, so that the columns get their names back. */
+ * grid S[1][1], S[1][2], ... in one of three axes. What repeated components hold, cell[1]_q,
+ * cell[2]_q, ..., is the array cell_q. The note `arrays` of the file says where the indices begin,
+ * `u[1..20], S[0..3][1..5], cell[1..8]_q`, so that the columns get their names back. */
 #include "data/arrays.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* name[3][4]: the letters before the first bracket and the numbers; 0 when it is no element. */
-static size_t read_element(const char *name, long *index, size_t *letters) {
+/* name[3][4]tail: the letters before the first bracket, the numbers, and what follows; 0 when it is
+ * no element. */
+static size_t read_element(const char *name, long *index, size_t *letters, const char **tail) {
     const char *s = strchr(name, '[');
     size_t n = 0;
     if (!s || s == name) return 0;
@@ -18,34 +20,43 @@ static size_t read_element(const char *name, long *index, size_t *letters) {
         if (end == s + 1 || *end != ']') return 0;
         s = end + 1;
     }
-    return *s ? 0 : n;
+    *tail = s;
+    return strpbrk(s, "[],") ? 0 : n;
 }
 
 /* Whether column c is the element of `span` at `index`. */
-static int is_element(const cls_table *t, size_t c, const clsi_span *span, const long *index) {
+static int is_element(const cls_table *t, size_t c, const clsi_elements *span, const long *index) {
     long found[CLSI_SPAN_AXES];
-    size_t letters;
-    if (c >= t->n_columns || read_element(t->names[c], found, &letters) != span->axes) return 0;
+    size_t letters = 0;
+    const char *tail = "";
+    if (c >= t->n_columns || read_element(t->names[c], found, &letters, &tail) != span->axes)
+        return 0;
     return letters == span->letters && !memcmp(t->names[c], span->name, letters) &&
-           !memcmp(found, index, span->axes * sizeof *index);
+           !strcmp(tail, span->tail) && !memcmp(found, index, span->axes * sizeof *index);
 }
 
-size_t clsi_span_count(const clsi_span *span) {
+size_t clsi_span_count(const clsi_elements *span) {
     return span->axes == 2 ? span->count[0] * span->count[1] : span->count[0];
 }
 
+char *clsi_span_name(const clsi_elements *span) {
+    clsi_text name = {0};
+    clsi_text_printf(&name, "%.*s%s", (int)span->letters, span->name, span->tail);
+    return clsi_text_take(&name);
+}
+
 /* The name alone must not be a column, too. */
-static int is_free(const cls_table *t, const clsi_span *span) {
-    char *name = clsi_strndup(span->name, span->letters);
+static int is_free(const cls_table *t, const clsi_elements *span) {
+    char *name = clsi_span_name(span);
     int found = !name || cls_table_find(t, name) >= 0;
     free(name);
     return !found;
 }
 
-int clsi_span_at(const cls_table *t, uint64_t rows, size_t c, clsi_span *out) {
+int clsi_span_at(const cls_table *t, uint64_t rows, size_t c, clsi_elements *out) {
     long index[CLSI_SPAN_AXES];
-    *out = (clsi_span){.name = t->names[c], .count = {1, 1}};
-    out->axes = read_element(t->names[c], out->low, &out->letters);
+    *out = (clsi_elements){.name = t->names[c], .tail = "", .count = {1, 1}};
+    out->axes = read_element(t->names[c], out->low, &out->letters, &out->tail);
     if (!out->axes || rows < 2) return 0; /* axes of length one are lost in files */
     memcpy(index, out->low, sizeof index);
     size_t *last = &out->count[out->axes - 1];
@@ -61,14 +72,15 @@ int clsi_span_at(const cls_table *t, uint64_t rows, size_t c, clsi_span *out) {
     return out->count[0] > 1 && *last > 1 && is_free(t, out);
 }
 
-void clsi_span_write(const clsi_span *span, clsi_text *out) {
+void clsi_span_write(const clsi_elements *span, clsi_text *out) {
     clsi_text_printf(out, "%s%.*s", out->length ? ", " : "", (int)span->letters, span->name);
     for (size_t k = 0; k < span->axes; k++)
         clsi_text_printf(out, "[%ld..%ld]", span->low[k], span->low[k] + (long)span->count[k] - 1);
+    clsi_text_append(out, span->tail);
 }
 
 /* [1..20] at *s. */
-static int read_range(const char **s, clsi_span *out) {
+static int read_range(const char **s, clsi_elements *out) {
     char *end;
     if (out->axes == CLSI_SPAN_AXES) return 0;
     long low = strtol(*s + 1, &end, 10), high;
@@ -84,18 +96,23 @@ static int read_range(const char **s, clsi_span *out) {
     return 1;
 }
 
-int clsi_span_find(const char *note, const char *name, clsi_span *out) {
-    size_t n = strlen(name);
+/* One array of the note, which ends at `end`; 1 when it is called `name`. */
+static int read_span(const char *s, const char *end, const char *name, clsi_elements *out) {
+    *out = (clsi_elements){.name = s, .letters = strcspn(s, "[,")};
+    for (s += out->letters; *s == '[';)
+        if (!read_range(&s, out)) return 0;
+    size_t tail = (size_t)(end - s), n = strlen(name);
+    if (!out->axes || n != out->letters + tail) return 0;
+    out->tail = name + out->letters;
+    return !memcmp(name, out->name, out->letters) && !memcmp(out->tail, s, tail);
+}
+
+int clsi_span_find(const char *note, const char *name, clsi_elements *out) {
     for (const char *s = note; s && *s;) {
         s += strspn(s, " ");
-        if (!strncmp(s, name, n) && s[n] == '[') {
-            *out = (clsi_span){.name = name, .letters = n};
-            for (s += n; *s == '[';)
-                if (!read_range(&s, out)) return 0;
-            return !*s || *s == ',';
-        }
-        s = strchr(s, ',');
-        if (s) s++;
+        const char *end = s + strcspn(s, ",");
+        if (read_span(s, end, name, out)) return 1;
+        s = *end ? end + 1 : end;
     }
     return 0;
 }

@@ -50,10 +50,10 @@ struct clsi_array_file {
 /* What begins at column c of `rows` rows; an array goes into the list of the note. */
 static cls_status piece_at(const cls_table *t, uint64_t rows, size_t c, clsi_text *arrays,
                            piece *out, cls_error *error) {
-    clsi_span span, before;
+    clsi_elements span, before;
     *out = (piece){.first = c, .n = 1, .rank = 1, .dims = {rows}};
     if (clsi_span_at(t, rows, c, &span)) {
-        out->name = clsi_strndup(span.name, span.letters);
+        out->name = clsi_span_name(&span);
         if (!out->name) return clsi_no_memory(error);
         if (!arrays->data || !clsi_span_find(arrays->data, out->name, &before)) {
             out->n = clsi_span_count(&span);

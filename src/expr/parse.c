@@ -437,10 +437,34 @@ static cls_node apply(parser *p, const char *name, size_t n, const cls_node *x) 
     return built(p, name, name, c->build(p->graph, n, x));
 }
 
+/* mod, min and max of numbers, such as the index of a loop; of anything else they are not smooth. */
+static int of_numbers(const char *name, size_t length) {
+    return clsi_word_is("mod", name, length) || clsi_word_is("min", name, length) ||
+           clsi_word_is("max", name, length);
+}
+
+static cls_node apply_numbers(parser *p, const char *name, size_t n, const cls_node *args) {
+    size_t length = name_length(name);
+    double x[2] = {0};
+    for (size_t k = 0; k < n; k++) {
+        if (cls_node_op(p->graph, args[k]) != CLS_OP_CONSTANT)
+            return unknown_name(p, name, length, 1);
+        x[k ? 1 : 0] = cls_node_value(p->graph, args[k]);
+    }
+    char usage[16];
+    snprintf(usage, sizeof usage, "%.3s(a, b)", name);
+    if (n != 2) return wrong_count(p, name, usage, 2, n);
+    double value = *name == 'm' && name[1] == 'o' ? x[0] - x[1] * floor(x[0] / x[1])
+                   : name[1] == 'i'               ? fmin(x[0], x[1])
+                                                  : fmax(x[0], x[1]);
+    return built(p, name, name, cls_constant(p->graph, value));
+}
+
 /* name "(" ...: the parenthesis is next. */
 static cls_node call(parser *p, const char *name, size_t length) {
     const char *open = p->at++, *first = NULL;
-    if (!clsi_is_function(name, length) && !arity(p, name, length)) {
+    int known = clsi_is_function(name, length) || arity(p, name, length);
+    if (!known && !of_numbers(name, length)) {
         if (find_symbol(p, name, length) != CLS_NO_NODE || clsi_word_is("pi", name, length))
             return fail(p, CLS_SYSTEM, name, "write * for a product: x*(a + b)",
                         "'%s' is not a function", quote(name, length).text);
@@ -460,6 +484,7 @@ static cls_node call(parser *p, const char *name, size_t length) {
     size_t n = p->n_args - base;
     p->n_args = base;
     const cls_node *args = n ? p->args + base : NULL;
+    if (!known) return apply_numbers(p, name, n, args);
     return first ? build_quotient(p, name, first, n, args) : apply(p, name, n, args);
 }
 

@@ -380,25 +380,75 @@ static cls_status draw_curves(const clsi_page *page, cairo_t *cr, const clsi_pan
     return status;
 }
 
-/* An array: the name without its index, the index upwards. */
+/* ---- arrays ---- */
+
+enum { BAR_W = 9, BAR_GAP = 7, BAR_LABELS = 40 }; /* the colours beside a picture */
+
+/* Of n indices, of which each has the width one: whole numbers, none of them outside. */
+static clsi_axis index_axis(long low, size_t n, double length, double each) {
+    int most = (int)fmax(2, fmin((double)n, length / each));
+    clsi_axis a = clsi_axis_make((double)low - 0.5, (double)low + (double)n - 0.5, most);
+    a.lo = (double)low - 0.5;
+    a.hi = a.lo + (double)n;
+    for (; a.n_ticks > 1 && clsi_axis_tick(&a, 0) < a.lo; a.n_ticks--) a.first++;
+    while (a.n_ticks > 1 && clsi_axis_tick(&a, a.n_ticks - 1) > a.hi) a.n_ticks--;
+    return a;
+}
+
+/* The colours and what they stand for; the note of the labels goes to the heading. */
+static cls_status draw_bar(cairo_t *cr, const clsi_field *f, clsi_box box, char note[80],
+                           cls_error *error) {
+    double lo = f->least, hi = f->most;
+    if (!(lo <= hi)) return CLS_OK;
+    clsi_axis_widen(&lo, &hi, 0);
+    clsi_axis a = clsi_axis_make(lo, hi, (int)fmax(2, box.h / 30));
+    a.lo = lo;
+    a.hi = hi;
+    cls_status status = clsi_colours_draw(cr, lo, hi, box, error);
+    clsi_font(cr, 10, 0);
+    for (int i = 0; i < a.n_ticks && !status; i++) {
+        char label[32];
+        double tick = clsi_axis_tick(&a, i), x = box.x + box.w;
+        double y = box.y + box.h - (tick - lo) / (hi - lo) * box.h;
+        if (y < box.y - 1 || y > box.y + box.h + 1) continue;
+        use(cr, spine);
+        line(cr, x, y, x + 3, y);
+        use(cr, medium);
+        clsi_axis_label(&a, i, label);
+        clsi_show(cr, label, x + 5, y + 3.5, 0, BAR_LABELS);
+    }
+    memcpy(note, a.note, sizeof a.note);
+    return status;
+}
+
+/* The index upwards, to the right time or another index. */
 static cls_status draw_field(cairo_t *cr, const clsi_panel *p, clsi_box box, cls_error *error) {
-    const clsi_curve *c = &p->curves[0];
-    clsi_axis x = {.lo = c->x[0], .hi = c->x[c->n - 1]};
-    clsi_axis_widen(&x.lo, &x.hi, 0);
-    x = fit_x_axis(cr, &x, box.w);
-    x.lo = c->x[0];
-    x.hi = fmax(c->x[c->n - 1], nextafter(c->x[0], INFINITY));
-    clsi_axis y = clsi_axis_make(p->first_index - 0.5, p->first_index + (double)p->n_curves - 0.5,
-                                 (int)fmax(2, box.h / 30));
-    y.lo = p->first_index - 0.5;
-    y.hi = y.lo + (double)p->n_curves;
-    char note[80] = "", name[64];
-    draw_x_axis(cr, &x, p->x_name, box);
+    const clsi_field *f = &p->field;
+    int two = f->axes == 2; /* indices */
+    box.w -= BAR_GAP + BAR_W + BAR_LABELS - RIGHT;
+    clsi_box bar = {box.x + box.w + BAR_GAP, box.y, BAR_W, box.h};
+    clsi_axis x = {.lo = f->time[0], .hi = f->time[f->rows - 1]};
+    clsi_axis y = index_axis(f->low[two], f->count[two], box.h, 30);
+    if (two) {
+        x = index_axis(f->low[0], f->count[0], box.w, 40);
+    } else {
+        clsi_axis_widen(&x.lo, &x.hi, 0);
+        x = fit_x_axis(cr, &x, box.w);
+        x.lo = f->time[0];
+        x.hi = fmax(f->time[f->rows - 1], nextafter(x.lo, INFINITY));
+    }
+    char note[80] = "";
+    cairo_set_line_width(cr, 0.8);
+    draw_x_axis(cr, &x, two ? "i" : p->x_name, box);
     draw_y_axis(cr, &y, box);
-    cls_status status = clsi_spacetime_draw(cr, p, box, note, error);
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(p->names[0], "["), p->names[0]);
-    const char *heading = name;
+    clsi_font(cr, 11, 0);
+    use(cr, medium);
+    clsi_show(cr, two ? "j" : "i", box.x - LEFT + 12, box.y + box.h / 2 + 3.5, 0.5, LEFT);
+    cls_status status = clsi_spacetime_draw(cr, f, box, error);
+    if (!status) status = draw_bar(cr, f, bar, note, error);
+    const char *heading = f->heading;
     const clsi_panel titled = {.names = &heading, .n_names = 1};
+    box.w += BAR_GAP + BAR_W + BAR_LABELS - RIGHT;
     draw_heading(NULL, cr, &titled, box, note);
     return status;
 }
@@ -407,7 +457,7 @@ static cls_status draw_panel(const clsi_page *page, cairo_t *cr, const clsi_pane
                              cls_error *error) {
     clsi_box box = {cell.x + LEFT, cell.y + TOP, cell.w - LEFT - RIGHT, cell.h - TOP - BOTTOM};
     clsi_axis x, y;
-    if (p->field) return draw_field(cr, p, box, error);
+    if (p->field.columns) return draw_field(cr, p, box, error);
     ranges(p, &x, &y);
     int empty = !(x.lo <= x.hi);
     if (empty) x.lo = y.lo = 0, x.hi = y.hi = 1;

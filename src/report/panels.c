@@ -7,8 +7,8 @@
  * phase portraits of the first two, the temperatures in one panel,
  * the entropy, model minus measurement beside a recording, and the energy error (E - W - E0)/|E0|, W
  * the work done on the system, E0 the first E - W of the same trajectory. Arrays of eight and more
- * are one picture each (spacetime.c): by name "u[*]", or not asked, those that are no velocities,
- * momenta or entropies; then only the first table is drawn. Time is the column `time` or `t`, else
+ * are one picture each (spacetime.c), of each table, of its first motion: by name "u[*]", or not
+ * asked, those that are no velocities, momenta or entropies of a temperature. Time is the column `time` or `t`, else
  * the first column (a training
  * log). */
 #include "base/locale.h"
@@ -115,32 +115,91 @@ static cls_status add_panel(const source *s, const char *x_name, size_t n_names,
 
 /* ---- arrays ---- */
 
-/* Elements [first, first + n) of the first table as one panel. */
-static cls_status add_field(const source *s, size_t first, size_t n, cls_error *error) {
-    const cls_table *t = s->tables[0];
+/* Rows of the first motion. */
+static size_t first_motion(const cls_table *t) {
+    int k = cls_table_find(t, "trajectory");
+    size_t n = 1;
+    while (k >= 0 && n < t->rows && t->columns[k][n] == t->columns[k][0]) n++;
+    return k >= 0 ? n : t->rows;
+}
+
+/* u[i], S[i][j], cell[i]_q, with the time of a grid and the name of the table where there are several. */
+static void write_heading(const source *s, size_t table, const clsi_elements *span, clsi_field *f) {
+    char when[40] = "";
+    const cls_table *t = s->tables[table];
+    const char *t_name = t->names[time_column(t)];
+    if (f->axes == 2) clsi_snprintf(when, sizeof when, " at %.12s %.4g", t_name, f->time[f->row]);
+    snprintf(f->heading, sizeof f->heading, "%.*s[i]%s%.40s%s%s%.40s",
+             (int)(span->letters < 40 ? span->letters : 40), span->name, f->axes == 2 ? "[j]" : "",
+             span->tail, when, s->n > 1 ? ", " : "", s->n > 1 ? s->labels[table] : "");
+}
+
+/* One panel of an array; of a grid at one time. */
+static cls_status add_picture(const source *s, size_t table, size_t first,
+                              const clsi_elements *span, size_t row, cls_error *error) {
+    const cls_table *t = s->tables[table];
     clsi_panel *p = new_panel(s->panels, 1, (const char *const *)&t->names[first]);
     if (!p) return clsi_no_memory(error);
-    p->field = 1;
-    p->first_index = clsi_strtod(strchr(t->names[first], '[') + 1, NULL);
-    p->x_name = t->names[time_column(t)];
-    for (size_t k = 0; k < n; k++) {
-        clsi_curve *c = new_curve(p, t, 0, 0);
-        if (!c) return clsi_no_memory(error);
-        c->y = t->columns[first + k];
-    }
+    int time = time_column(t);
+    p->x_name = t->names[time];
+    p->field = (clsi_field){.columns = (const double *const *)&t->columns[first],
+                            .time = t->columns[time],
+                            .rows = first_motion(t),
+                            .row = row,
+                            .axes = span->axes};
+    memcpy(p->field.count, span->count, sizeof p->field.count);
+    memcpy(p->field.low, span->low, sizeof p->field.low);
+    write_heading(s, table, span, &p->field);
     return CLS_OK;
 }
 
-/* "u[*]": 1 and the panel, or 0. */
+/* The array that begins at column `first` of the first table, from every table that has it, in the same
+ * colours: over time, or a grid in the beginning, in the middle and at the end. */
+static cls_status add_field(const source *s, size_t first, const clsi_elements *span,
+                            cls_error *error) {
+    size_t begin = s->panels->n;
+    cls_status status = CLS_OK;
+    for (size_t k = 0; k < s->n; k++) {
+        const cls_table *t = s->tables[k];
+        clsi_elements found;
+        int c = cls_table_find(t, s->tables[0]->names[first]);
+        size_t rows = first_motion(t), times = span->axes == 2 ? rows < 3 ? rows : 3 : 1;
+        if (c < 0 || !clsi_array_columns(t, (size_t)c, &found) || found.axes != span->axes)
+            continue;
+        for (size_t i = 0; i < times && !status; i++)
+            status = add_picture(s, k, (size_t)c, &found,
+                                 times > 1 ? i * (rows - 1) / (times - 1) : 0, error);
+    }
+    double least = INFINITY, most = -INFINITY, lo, hi;
+    for (size_t i = begin; i < s->panels->n; i++) {
+        clsi_field_range(&s->panels->items[i].field, &lo, &hi);
+        least = fmin(least, lo);
+        most = fmax(most, hi);
+    }
+    for (size_t i = begin; i < s->panels->n; i++) {
+        s->panels->items[i].field.least = least;
+        s->panels->items[i].field.most = most;
+    }
+    return status;
+}
+
+/* Whether `asked`, "u[*]" or "cell[*]_q", means this array. */
+static int is_asked(const char *asked, const clsi_elements *span) {
+    size_t n = span->letters;
+    return !strncmp(asked, span->name, n) && !strncmp(asked + n, "[*]", 3) &&
+           !strcmp(asked + n + 3, span->tail);
+}
+
+/* An array by its name: 1 and its panels, or 0. */
 static int add_asked_field(const source *s, const char *asked, cls_status *status,
                            cls_error *error) {
     const cls_table *t = s->tables[0];
-    size_t length = strlen(asked);
-    if (length < 4 || strcmp(asked + length - 3, "[*]") != 0) return 0;
+    clsi_elements span;
+    if (!strstr(asked, "[*]")) return 0;
     for (size_t i = 0; i < t->n_columns; i++) {
-        size_t n = clsi_array_columns(t, i);
-        if (n && strncmp(t->names[i], asked, length - 2) == 0) {
-            *status = add_field(s, i, n, error);
+        size_t n = clsi_array_columns(t, i, &span);
+        if (n && is_asked(asked, &span)) {
+            *status = add_field(s, i, &span, error);
             return 1;
         }
         if (n) i += n - 1;
@@ -150,21 +209,33 @@ static int add_asked_field(const source *s, const char *asked, cls_status *statu
     return 1;
 }
 
-/* Whether an array is drawn without being asked for. */
-static int is_shown(const char *name) {
-    return strncmp(name, "v.", 2) != 0 && strncmp(name, "p.", 2) != 0 && name[0] != 'S' &&
-           name[0] != 's';
+static int has_column(const cls_table *t, const char *before, const char *name) {
+    clsi_text text = {0};
+    clsi_text_printf(&text, "%s%s", before, name);
+    int found = !text.failed && cls_table_find(t, text.data) >= 0;
+    clsi_text_clear(&text);
+    return found;
+}
+
+/* Whether an array is drawn without being asked for: not what a picture of temperatures or positions
+ * tells as well. S[1] has the temperature T[1], s_a[1] theta_a[1], or T[1], where the names go together. */
+static int is_shown(const cls_table *t, const char *name) {
+    if (!strncmp(name, "v.", 2) || !strncmp(name, "p.", 2)) return 0;
+    if (name[0] != 'S' && name[0] != 's') return 1;
+    return !has_column(t, "T", name + 1) && !has_column(t, "theta", name + 1) &&
+           !has_column(t, "", name + 1);
 }
 
 /* The arrays of the first table, and `inside` marks their columns. */
 static cls_status add_fields(const source *s, unsigned char *inside, cls_error *error) {
     const cls_table *t = s->tables[0];
     cls_status status = CLS_OK;
+    clsi_elements span;
     for (size_t i = 0; i < t->n_columns && !status; i++) {
-        size_t n = clsi_array_columns(t, i);
+        size_t n = clsi_array_columns(t, i, &span);
         if (!n) continue;
         memset(inside + i, 1, n);
-        if (is_shown(t->names[i])) status = add_field(s, i, n, error);
+        if (is_shown(t, t->names[i])) status = add_field(s, i, &span, error);
         i += n - 1;
     }
     return status;
@@ -403,6 +474,16 @@ static cls_status add_residuals(const source *s, size_t n, const char *const *na
     return CLS_OK;
 }
 
+/* Whether the column of every table is zero throughout. */
+static int is_zero(const source *s, const char *name) {
+    for (size_t k = 0; k < s->n; k++) {
+        int c = cls_table_find(s->tables[k], name);
+        for (size_t i = 0; c >= 0 && i < s->tables[k]->rows; i++)
+            if (s->tables[k]->columns[c][i] != 0) return 0;
+    }
+    return 1;
+}
+
 static cls_status add_chosen(const source *s, cls_error *error) {
     static const char *const entropy = "entropy";
     const cls_table *t = s->tables[0];
@@ -413,9 +494,10 @@ static cls_status add_chosen(const source *s, cls_error *error) {
     size_t n = status ? 0 : gather(t, inside, 'T', names);
     if (!status && n) status = add_panel(s, NULL, n, names, error);
     n = status ? 0 : gather(t, inside, 'S', names);
-    if (!status && cls_table_find(t, entropy) >= 0)
+    int told = cls_table_find(t, entropy) >= 0;
+    if (!status && told && !is_zero(s, entropy)) /* zero: mechanics */
         status = add_panel(s, NULL, 1, &entropy, error);
-    else if (!status && n)
+    else if (!status && !told && n)
         status = add_panel(s, NULL, n, names, error);
     if (!status && cls_table_find(t, "energy") >= 0) status = add_drift(s, error);
     if (!status && has_residuals(s)) {

@@ -4,6 +4,7 @@
 #define CLSI_PLOT_H
 
 #include "base/base.h"
+#include "data/arrays.h"
 #include "data/table.h"
 #include <cairo.h>
 #include <clausius/plot.h>
@@ -18,16 +19,25 @@ typedef struct clsi_curve {
     size_t table, name; /* which table it comes from, which name of the panel it shows */
 } clsi_curve;
 
+/* An array as a picture: of one index over time, or of two indices at one time. */
+typedef struct clsi_field {
+    const double *const *columns; /* of its elements, the last index running fastest; NULL: none */
+    const double *time;
+    size_t rows, row, axes, count[2]; /* row: of the one time */
+    long low[2];
+    double least, most; /* of all panels that share its colours */
+    char heading[160];
+} clsi_field;
+
 typedef struct clsi_panel {
     const char *x_name; /* borrowed from the first table */
     const char **names; /* what is drawn against it; borrowed */
     size_t n_names;
     int portrait;      /* x is not time: room around the curve, a dot where it starts */
     double least_span; /* the y axis is never shorter: noise below this is not magnified */
-    int field;         /* the curves are elements of an array, drawn as one picture */
-    double first_index;
-    int residual; /* model minus measurement */
-    int powers;   /* y is a logarithm to base 10 and labelled by powers of ten */
+    clsi_field field;  /* instead of curves */
+    int residual;      /* model minus measurement */
+    int powers;        /* y is a logarithm to base 10 and labelled by powers of ten */
     clsi_curve *curves;
     size_t n_curves, room;
 } clsi_panel;
@@ -42,9 +52,10 @@ cls_status clsi_panels_make(size_t n, const cls_table *const *tables, const char
                             const cls_plot_options *options, clsi_panels *out, cls_error *error);
 void clsi_panels_clear(clsi_panels *panels);
 
-/* Columns u[k], u[k + 1], ... from number `first` on that make one picture, 0 for others
- * (spacetime.c). */
-size_t clsi_array_columns(const cls_table *t, size_t first);
+/* Columns from number `first` on that make one picture, 0 for others (spacetime.c). */
+size_t clsi_array_columns(const cls_table *t, size_t first, clsi_elements *span);
+/* The smallest and the largest number of what is drawn; lo > hi where there is none. */
+void clsi_field_range(const clsi_field *f, double *lo, double *hi);
 
 /* Numbers further out are drawn like numbers that are not finite: not at all. Differences of the
  * others do not overflow. */
@@ -75,9 +86,9 @@ typedef struct clsi_box {
 cls_status clsi_curve_draw(cairo_t *cr, const clsi_curve *c, clsi_box box, const clsi_axis *x,
                            const clsi_axis *y, int by_columns, cls_error *error);
 
-/* A panel that is an array as a picture; `note` becomes the range of its values. */
-cls_status clsi_spacetime_draw(cairo_t *cr, const clsi_panel *p, clsi_box box, char note[80],
-                               cls_error *error);
+/* An array as a picture, and its colours from the least value below to the most above. */
+cls_status clsi_spacetime_draw(cairo_t *cr, const clsi_field *f, clsi_box box, cls_error *error);
+cls_status clsi_colours_draw(cairo_t *cr, double lo, double hi, clsi_box box, cls_error *error);
 
 /* Everything on the page: size in page units, and the drawing of it. */
 typedef struct clsi_page {

@@ -1,34 +1,37 @@
-/* Arrays as pictures: time to the right, the index upwards, the value as a colour.
+/* Arrays as pictures: time to the right, the index upwards, the value as a colour; of a grid the first
+ * index to the right, the second upwards, at one time.
  *
- * A field of a hundred points is no readable bundle of curves. Columns u[1], u[2], ... that stand
- * side by side in a table, eight or more, are one panel. Values of both signs are blue, white and
- * red around zero, others go from dark blue over green to yellow; the heading says the range. The
- * picture has at most 800 x 400 cells: of more rows or elements the nearest is taken. */
-#include "base/locale.h"
+ * A field of a hundred points is no readable bundle of curves. Columns u[1], u[2], ... (or S[1][1],
+ * S[1][2], ..., or cell[1]_q, cell[2]_q, ...) that stand side by side in a table, eight or more, are
+ * one panel. Values of both signs are blue, white and red around zero, others go from dark blue over
+ * green to yellow. The picture has at most 800 x 400 cells: of more rows or elements the nearest is
+ * taken. */
 #include "report/plot.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { LEAST = 8, MOST_WIDE = 800, MOST_HIGH = 400 };
+enum { LEAST = 8, MOST_WIDE = 800, MOST_HIGH = 400, SHADES = 128 };
 
-/* Letters of the name before a single index `[k]`, 0 when it has none; the index. */
-static size_t base_length(const char *name, long *index) {
-    const char *open = strchr(name, '[');
-    char *end;
-    if (!open || open == name) return 0;
-    *index = strtol(open + 1, &end, 10);
-    return end > open + 1 && end[0] == ']' && !end[1] ? (size_t)(open - name) : 0;
+size_t clsi_array_columns(const cls_table *t, size_t first, clsi_elements *span) {
+    size_t n = clsi_span_at(t, t->rows, first, span) ? clsi_span_count(span) : 0;
+    return n >= LEAST ? n : 0;
 }
 
-size_t clsi_array_columns(const cls_table *t, size_t first) {
-    long index, next;
-    size_t length = base_length(t->names[first], &index), n = 1;
-    if (!length) return 0;
-    while (first + n < t->n_columns && base_length(t->names[first + n], &next) == length &&
-           memcmp(t->names[first + n], t->names[first], length) == 0 && next == index + (long)n)
-        n++;
-    return n >= LEAST ? n : 0;
+static size_t elements(const clsi_field *f) {
+    return f->axes == 2 ? f->count[0] * f->count[1] : f->count[0];
+}
+
+void clsi_field_range(const clsi_field *f, double *lo, double *hi) {
+    size_t from = f->axes == 2 ? f->row : 0, to = f->axes == 2 ? f->row + 1 : f->rows;
+    *lo = INFINITY;
+    *hi = -INFINITY;
+    for (size_t k = 0; k < elements(f); k++)
+        for (size_t i = from; i < to; i++) {
+            double y = f->columns[k][i];
+            if (!clsi_drawable(y)) continue;
+            *lo = fmin(*lo, y);
+            *hi = fmax(*hi, y);
+        }
 }
 
 /* ---- colours ---- */
@@ -67,63 +70,80 @@ static colour colour_of(double value, double lo, double hi) {
 
 /* ---- drawing ---- */
 
-static void range_of(const clsi_panel *p, double *lo, double *hi) {
-    *lo = INFINITY;
-    *hi = -INFINITY;
-    for (size_t k = 0; k < p->n_curves; k++)
-        for (size_t i = 0; i < p->curves[k].n; i++) {
-            double y = p->curves[k].y[i];
-            if (!clsi_drawable(y)) continue;
-            *lo = fmin(*lo, y);
-            *hi = fmax(*hi, y);
-        }
-}
-
 /* The row whose time is nearest; times rise. */
-static size_t row_at(const clsi_curve *c, double time, size_t from) {
-    while (from + 1 < c->n && fabs(c->x[from + 1] - time) <= fabs(c->x[from] - time)) from++;
+static size_t row_at(const clsi_field *f, double time, size_t from) {
+    while (from + 1 < f->rows && fabs(f->time[from + 1] - time) <= fabs(f->time[from] - time))
+        from++;
     return from;
 }
 
-static void fill(const clsi_panel *p, double lo, double hi, unsigned char *data, int stride, int w,
-                 int h) {
-    const clsi_curve *c = &p->curves[0];
-    double first = c->x[0], last = c->x[c->n - 1];
-    size_t row = 0;
-    for (int x = 0; x < w; x++) {
-        row = row_at(c, first + (last - first) * (x + 0.5) / w, row);
-        for (int y = 0; y < h; y++) {
-            size_t k = (size_t)((h - 1 - y + 0.5) / h * (double)p->n_curves);
-            colour v = colour_of(p->curves[k].y[row], lo, hi);
-            uint32_t pixel = (uint32_t)(v.r * 255 + 0.5) << 16 | (uint32_t)(v.g * 255 + 0.5) << 8 |
-                             (uint32_t)(v.b * 255 + 0.5);
-            memcpy(data + y * stride + 4 * x, &pixel, sizeof pixel);
-        }
-    }
+/* The element that cell `at` of `cells` shows. */
+static size_t nearest(int at, int cells, size_t n) {
+    return (size_t)((at + 0.5) / cells * (double)n);
 }
 
-cls_status clsi_spacetime_draw(cairo_t *cr, const clsi_panel *p, clsi_box box, char note[80],
-                               cls_error *error) {
-    double lo, hi;
-    int w = (int)fmin((double)p->curves[0].n, MOST_WIDE);
-    int h = (int)fmin((double)p->n_curves, MOST_HIGH);
-    range_of(p, &lo, &hi);
-    if (lo <= hi) clsi_snprintf(note, 80, "%.3g to %.3g", lo, hi);
-    cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, w, h);
-    if (cairo_surface_status(image)) {
-        cairo_surface_destroy(image);
-        return clsi_no_memory(error);
-    }
-    fill(p, lo, hi, cairo_image_surface_get_data(image), cairo_image_surface_get_stride(image), w,
-         h);
-    cairo_surface_mark_dirty(image);
+typedef struct image {
+    cairo_surface_t *surface;
+    int w, h;
+} image;
+
+static cls_status image_create(double w, double h, image *out, cls_error *error) {
+    *out = (image){NULL, (int)fmin(w, MOST_WIDE), (int)fmin(h, MOST_HIGH)};
+    out->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, out->w, out->h);
+    if (!cairo_surface_status(out->surface)) return CLS_OK;
+    cairo_surface_destroy(out->surface);
+    return clsi_no_memory(error);
+}
+
+/* y counts from below. */
+static void put(const image *m, int x, int y, colour v) {
+    unsigned char *data = cairo_image_surface_get_data(m->surface);
+    uint32_t pixel = (uint32_t)(v.r * 255 + 0.5) << 16 | (uint32_t)(v.g * 255 + 0.5) << 8 |
+                     (uint32_t)(v.b * 255 + 0.5);
+    memcpy(data + (m->h - 1 - y) * cairo_image_surface_get_stride(m->surface) + 4 * x, &pixel,
+           sizeof pixel);
+}
+
+/* The image in the box; it is gone afterwards. */
+static void show(cairo_t *cr, image *m, clsi_box box) {
+    cairo_surface_mark_dirty(m->surface);
     cairo_save(cr);
     cairo_translate(cr, box.x, box.y);
-    cairo_scale(cr, box.w / w, box.h / h);
-    cairo_set_source_surface(cr, image, 0, 0);
+    cairo_scale(cr, box.w / m->w, box.h / m->h);
+    cairo_set_source_surface(cr, m->surface, 0, 0);
     cairo_pattern_set_filter(cairo_get_source(cr), CAIRO_FILTER_NEAREST);
     cairo_paint(cr);
     cairo_restore(cr);
-    cairo_surface_destroy(image);
+    cairo_surface_destroy(m->surface);
+}
+
+cls_status clsi_spacetime_draw(cairo_t *cr, const clsi_field *f, clsi_box box, cls_error *error) {
+    image m;
+    int grid = f->axes == 2;
+    double first = f->time[0], last = f->time[f->rows - 1];
+    cls_status status =
+        image_create((double)(grid ? f->count[0] : f->rows), (double)f->count[grid], &m, error);
+    if (status) return status;
+    size_t row = grid ? f->row : 0;
+    for (int x = 0; x < m.w; x++) {
+        size_t i = grid ? nearest(x, m.w, f->count[0]) : 0;
+        if (!grid) row = row_at(f, first + (last - first) * (x + 0.5) / m.w, row);
+        for (int y = 0; y < m.h; y++) {
+            size_t k = nearest(y, m.h, f->count[grid]);
+            double value = f->columns[grid ? i * f->count[1] + k : k][row];
+            put(&m, x, y, colour_of(value, f->least, f->most));
+        }
+    }
+    show(cr, &m, box);
+    return CLS_OK;
+}
+
+cls_status clsi_colours_draw(cairo_t *cr, double lo, double hi, clsi_box box, cls_error *error) {
+    image m;
+    cls_status status = image_create(1, SHADES, &m, error);
+    if (status) return status;
+    for (int y = 0; y < m.h; y++)
+        put(&m, 0, y, colour_of(lo + (hi - lo) * (y + 0.5) / m.h, lo, hi));
+    show(cr, &m, box);
     return CLS_OK;
 }

@@ -119,7 +119,10 @@ test_flag_takes_no_value() {
 test_option_twice_is_refused() {
     run "$CLAUSIUS" simulate pendulum --h 0.1 --h 0.2
     expect_exit 2
-    expect_stderr 'given twice'
+    expect_stderr 'given twice$'
+    run "$CLAUSIUS" simulate heat-plate --set N=4 --set c=2
+    expect_exit 2
+    expect_stderr '--set is given twice; its values go into one list: --set "A, B"'
 }
 
 test_missing_and_extra_words() {

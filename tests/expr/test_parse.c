@@ -75,6 +75,7 @@ static void test_meaning(void **state) {
     means(&s, ".5 + 5. + 1e-3 + 2.5E+2", 255.501);
     means(&s, " x\t+\n y\r\n", x + y);
     means(&s, "sin(pi/2)", 1);
+    means(&s, "mod(-3, 2*2) + 10*mod(7, 4) + 100*min(2, -3) + 1000*max(2, -3)", 1731);
     means(&s, "ln(T1) + log(T1)", 2 * log(T));
     means(&s, "log10(T1)", log10(T));
     means(&s, "log2(T1)", log2(T));
@@ -180,6 +181,9 @@ static const struct {
     {"floor(x)", 1, "not smooth", "sigmoid"},
     {"ceil(x)", 1, "not smooth", "sigmoid"},
     {"mod(x, 2)", 1, "not smooth", "sin"},
+    {"mod(2, x)", 1, "not smooth", "sin"},
+    {"mod(2)", 1, "mod takes 2 arguments, got 1", "mod(a, b)"},
+    {"mod(2, 0)", 1, "not a finite number", ""},
     {"x + \xce\xb8", 5, "'\xce\xb8' is not ASCII", "theta"},
     {"x \xe2\x88\x92 y", 3, "is not ASCII", "write -"},
     {"x + \xff", 5, "byte 0xff is not ASCII", ""},

@@ -305,6 +305,59 @@ static void test_panels_of_arrays_and_storages(void **state) {
     cls_table_free(&t);
 }
 
+/* Arrays of one index over time, of two at three times; from each table, in the same colours; of many
+ * motions the first; an entropy is not drawn where its temperature is. */
+static void test_arrays_are_pictures(void **state) {
+    (void)state;
+    enum { N = 9, ROWS = 5 };
+    static char text[3 + 5 * N][24];
+    const char *names[3 + 5 * N] = {"trajectory", "time"};
+    size_t n = 2;
+    for (int k = 0; k < 5 * N; k++, n++) {
+        static const char *const forms[] = {"soc[%d]", "S[%d]", "T[%d]", "cell[%d]_q", "w[%d][%d]"};
+        if (k < 4 * N)
+            snprintf(text[n], sizeof *text, forms[k / N], k % N + 3);
+        else
+            snprintf(text[n], sizeof *text, forms[4], k % N / 3, k % 3);
+        names[n] = text[n];
+    }
+    names[n++] = "entropy";
+    cls_table *t = make(n, names);
+    for (int i = 0; i < 2 * ROWS; i++) {
+        double row[3 + 5 * N] = {i / ROWS, i % ROWS};
+        for (int k = 0; k < 5 * N; k++) row[2 + k] = i < ROWS ? 100 * i + k : 1e6;
+        row[n - 1] = 0;
+        assert_int_equal(cls_table_append(t, row, NULL), CLS_OK);
+    }
+    const cls_table *both[] = {t, t};
+    const char *const labels[] = {"a", "b"};
+    cls_plot_options o = cls_plot_defaults();
+    clsi_panels p;
+    assert_int_equal(clsi_panels_make(1, both, labels, &o, &p, NULL), CLS_OK);
+    const char *const headings[] = {
+        "soc[i]",           "T[i]", "cell[i]_q", "w[i][j] at time 0", "w[i][j] at time 2",
+        "w[i][j] at time 4"};
+    assert_int_equal(p.n, 6);
+    for (size_t i = 0; i < 6; i++) assert_string_equal(p.items[i].field.heading, headings[i]);
+    const clsi_field *f = &p.items[2].field;
+    assert_true(f->rows == ROWS && f->count[0] == N && f->low[0] == 3);
+    assert_true(f->least == 3 * N && f->most == 100 * (ROWS - 1) + 4 * N - 1);
+    f = &p.items[4].field;
+    assert_true(f->row == 2 && f->count[0] == 3 && f->count[1] == 3 && f->low[1] == 0);
+    assert_true(f->least == 4 * N && f->most == 100 * (ROWS - 1) + 5 * N - 1);
+    clsi_panels_clear(&p);
+    const char *const asked[] = {"cell[*]_q"}, *const wrong[] = {"cell[*]"};
+    o.n_columns = 1;
+    o.columns = asked;
+    assert_int_equal(clsi_panels_make(2, both, labels, &o, &p, NULL), CLS_OK);
+    assert_int_equal(p.n, 2);
+    assert_string_equal(p.items[1].field.heading, "cell[i]_q, b");
+    clsi_panels_clear(&p);
+    o.columns = wrong;
+    assert_int_equal(clsi_panels_make(2, both, labels, &o, &p, NULL), CLS_USAGE);
+    cls_table_free(&t);
+}
+
 /* log(x): logarithms between whole powers of ten, labelled by them; what is not positive is a gap.
  */
 static void test_powers_of_ten(void **state) {
@@ -442,6 +495,7 @@ int main(void) {
         cmocka_unit_test(test_long_runs_stay_small),
         cmocka_unit_test(test_chosen_panels),
         cmocka_unit_test(test_panels_of_arrays_and_storages),
+        cmocka_unit_test(test_arrays_are_pictures),
         cmocka_unit_test(test_powers_of_ten),
         cmocka_unit_test(test_drift),
         cmocka_unit_test(test_refusals),
