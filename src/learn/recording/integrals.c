@@ -10,8 +10,13 @@
  *   2. no other equation of motion contains z_e, and
  *   3. parameters undo a shift of it in every output: dy/dz_e is a combination of the columns of dy/dtheta. Then its
  *      zero is a matter of convention (a potential that is being learned), and the file's start says where it is.
- * One shift is a matter of convention, not one for each trajectory: of several recordings such a state is hidden as others.
- * Where 3 does not hold (a capacitor: q = C V) the outputs tell the zero, and windows find it as before. */
+ * One shift is a matter of convention, not one for each trajectory: of several recordings the first begins where the file
+ * says, and each other one at a value that all of its windows share, a parameter of the fit: the prior of a window's start
+ *
+ *     (z_e - (start + sum + shift of its trajectory))/a very small size
+ *
+ * is the only place where it is. Where 3 does not hold (a capacitor: q = C V) the outputs tell the zero, and windows find it as before. */
+#include "learn/learn.h"
 #include "learn/shooting/multiple.h"
 #include "simulate/rates.h"
 #include <math.h>
@@ -21,10 +26,12 @@
 static const double UNDONE = 1e-6;     /* of dy/dz_e, what no parameter undoes */
 static const double DEPENDENT = 1e-10; /* a column that is a combination of the others */
 static const double TIED = 1e-6;       /* prior of such a state, of the largest value that it has */
+enum { MOST = 200 }; /* trajectories; of more such a state is hidden as others are */
 
 void clsi_integrals_free(clsi_integrals **integrals) {
     if (*integrals) {
         free((*integrals)->state);
+        free((*integrals)->shift);
         free((*integrals)->sum);
     }
     free(*integrals);
@@ -202,7 +209,7 @@ cls_status clsi_integrals_find(const clsi_multiple *m, const double *z0, const d
     size_t nt = m->n_theta, samples = 4 * (nt + 2);
     clsi_integrals *f = *out = NULL;
     cls_program *p = NULL;
-    if (!d->nu || d->n_trajectories != 1) return CLS_OK;
+    if (!d->nu || d->n_trajectories > MOST) return CLS_OK;
     f = clsi_calloc(1, sizeof *f);
     if (f) f->state = clsi_calloc(m->nz, sizeof *f->state);
     cls_status status = f && f->state ? find_states(m, f, &p, error) : clsi_no_memory(error);
@@ -212,7 +219,8 @@ cls_status clsi_integrals_find(const clsi_multiple *m, const double *z0, const d
         size_t test = samples * m->ny * (nt + 1) + m->ny * (1 + nt + m->nz) + m->nz;
         room = clsi_calloc(work > test ? work : test, sizeof *room);
         f->sum = clsi_calloc(d->n * f->n, sizeof *f->sum);
-        if (!room || !f->sum) status = clsi_no_memory(error);
+        f->shift = clsi_calloc(d->n_trajectories * f->n + 1, sizeof *f->shift);
+        if (!room || !f->sum || !f->shift) status = clsi_no_memory(error);
     }
     if (status == CLS_OK && f->n && !add_up(m, f, p, room)) f->n = 0;
     if (status == CLS_OK && f->n) keep_conventions(m, f, z0, theta, room);
@@ -223,8 +231,57 @@ cls_status clsi_integrals_find(const clsi_multiple *m, const double *z0, const d
     return status;
 }
 
-double clsi_integrals_prior(const clsi_integrals *f, size_t rows, size_t k) {
+double clsi_integrals_size(const clsi_integrals *f, size_t rows, size_t k) {
     double most = 0;
     for (size_t i = 0; i < rows; i++) most = fmax(most, fabs(f->sum[i * f->n + k]));
-    return most > 0 ? TIED * most : TIED;
+    return most > 0 ? most : 1;
+}
+
+double clsi_integrals_prior(const clsi_integrals *f, size_t rows, size_t k) {
+    return TIED * clsi_integrals_size(f, rows, k);
+}
+
+/* ---- where trajectories begin ---- */
+
+size_t clsi_integrals_shared(const clsi_multiple *m) {
+    return m->integrals ? (m->data->n_trajectories - 1) * m->integrals->n : 0;
+}
+
+size_t clsi_integrals_column(const clsi_multiple *m, size_t segment, size_t k) {
+    size_t trajectory = m->data->segment[segment].trajectory;
+    return trajectory ? (trajectory - 1) * m->integrals->n + k : SIZE_MAX;
+}
+
+int clsi_integrals_seen(const clsi_multiple *m, size_t trajectory) {
+    int seen = trajectory == 0;
+    for (size_t w = 0; w < m->n_pieces && !seen; w++)
+        seen = m->data->segment[m->piece[w].segment].trajectory == trajectory;
+    return seen;
+}
+
+/* A window that holds to its prior says it; the first of each trajectory does. */
+void clsi_integrals_shift(const clsi_multiple *m) {
+    const clsi_integrals *f = m->integrals;
+    for (size_t w = m->n_pieces; f && w-- > 0;) {
+        const clsi_piece *p = &m->piece[w];
+        size_t trajectory = m->data->segment[p->segment].trajectory;
+        for (size_t k = 0; k < f->n && trajectory; k++)
+            f->shift[trajectory * f->n + k] = m->x[w * m->nz + f->state[k]] -
+                                              m->first[f->state[k]] - f->sum[p->first * f->n + k];
+    }
+}
+
+void clsi_integrals_tell(const clsi_multiple *m, clsi_text *notes) {
+    const clsi_integrals *f = m->integrals;
+    const cls_system *s = m->system;
+    for (size_t k = 0; f && k < f->n; k++) {
+        size_t e = f->state[k];
+        for (size_t t = 1; t < m->data->n_trajectories; t++)
+            if (clsi_integrals_seen(m, t))
+                clsi_text_printf(notes,
+                                 "%s is the integral of an input: trajectory %zu begins at %.6g where "
+                                 "the first begins at %.6g\n",
+                                 clsi_point_name(s, e), t + 1, m->first[e] + f->shift[t * f->n + k],
+                                 m->first[e]);
+    }
 }

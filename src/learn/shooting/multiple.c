@@ -116,12 +116,12 @@ static void add_neighbours(const clsi_multiple *m, known_start *k) {
     free(more);
 }
 
-/* Integrals of inputs, from where the file begins. */
-static void add_integrals(const clsi_multiple *m, size_t i, known_start *k) {
+/* Integrals of inputs, from where the file or the trajectory begins. */
+static void add_integrals(const clsi_multiple *m, size_t trajectory, size_t i, known_start *k) {
     const clsi_integrals *f = m->integrals;
     for (size_t j = 0; f && j < f->n; j++)
         add_known(k, cls_node_name(m->system->g, m->system->form->z[f->state[j]]),
-                  m->first[f->state[j]] + f->sum[i * f->n + j]);
+                  m->first[f->state[j]] + f->sum[i * f->n + j] + f->shift[trajectory * f->n + j]);
 }
 
 static cls_status start_with(const cls_system *s, const known_start *k, double *z,
@@ -209,7 +209,7 @@ static cls_status plain_start(const clsi_multiple *m, const double *theta, size_
     add_slopes(m, g, i, &k);
     add_temperatures(m, i, &k);
     add_neighbours(m, &k);
-    add_integrals(m, i, &k);
+    add_integrals(m, g->trajectory, i, &k);
     double *state = clsi_calloc(cls_system_state_count(m->system) + 1, sizeof *state);
     cls_status status = state ? complete_start(m->system, &k, state, error) : clsi_no_memory(error);
     if (status == CLS_OK && theta && m->n_told)
@@ -353,7 +353,7 @@ static size_t make_pieces(const clsi_multiple *m, size_t rows, clsi_piece *list)
     size_t n = 0;
     for (size_t s = 0; s < m->data->n_segments; s++) {
         const clsi_segment *g = &m->data->segment[s];
-        size_t end = g->first + g->train;
+        size_t end = g->first + (m->first_only && g->trajectory ? 0 : g->train);
         for (size_t i = g->first; i < end;) {
             size_t stop = i;
             while (stop < end && !m->cut[stop]) stop++;
@@ -393,6 +393,7 @@ static cls_status center_amounts(const clsi_multiple *m, const clsi_piece *p, do
 cls_status clsi_multiple_plan(clsi_multiple *m, size_t rows, const double *theta,
                               cls_error *error) {
     size_t n = make_pieces(m, rows, NULL), nz = m->nz;
+    clsi_integrals_shift(m);
     clsi_piece *piece = clsi_calloc(n + 1, sizeof *piece);
     double *x = clsi_calloc(2 * n * nz + 1, sizeof *x), *guess = x ? x + n * nz : NULL;
     cls_status status = piece && x ? CLS_OK : clsi_no_memory(error);
@@ -426,7 +427,7 @@ static size_t problem_rows(void *context, size_t w) {
 }
 
 static void put_priors(const clsi_multiple *m, size_t w, const double *x, double *r, double *J) {
-    size_t all = m->n_theta + m->nz, first = m->piece[w].n * m->ny;
+    size_t P = m->n_theta + m->n_wide, all = P + m->nz, first = m->piece[w].n * m->ny;
     const double *guess = m->x_guess + w * m->nz;
     const clsi_neighbours *b = m->beside;
     for (size_t e = 0; e < m->nz; e++) {
@@ -438,19 +439,45 @@ static void put_priors(const clsi_multiple *m, size_t w, const double *x, double
             for (size_t i = b->start[e]; i < b->start[e + 1]; i++) {
                 size_t f = b->column[i];
                 r[first + e] += b->entry[i] * (x[f] - guess[f]) / size;
-                if (row) row[m->n_theta + f] += b->entry[i] / size;
+                if (row) row[P + f] += b->entry[i] / size;
             }
         else {
             r[first + e] = (x[e] - guess[e]) / m->prior[e];
-            if (row) row[m->n_theta + e] = 1 / m->prior[e];
+            if (row) row[P + e] = 1 / m->prior[e];
         }
     }
 }
 
+/* Priors of integrals know where their trajectory begins. */
+static void shift_priors(const clsi_multiple *m, size_t w, const double *theta, double *r,
+                         double *J) {
+    const clsi_integrals *f = m->integrals;
+    size_t all = m->n_theta + m->n_wide + m->nz, first = m->piece[w].n * m->ny;
+    for (size_t k = 0; k < f->n; k++) {
+        size_t e = f->state[k], column = clsi_integrals_column(m, m->piece[w].segment, k);
+        if (column == SIZE_MAX) continue;
+        r[first + e] -= theta[m->n_theta + column] / m->prior[e];
+        if (J) J[(first + e) * all + m->n_theta + column] = -1 / m->prior[e];
+    }
+}
+
+/* Derivatives (rows, n_theta + nz) get room for those with respect to the beginnings, which are zero. */
+static void widen(const clsi_multiple *m, size_t rows, double *J) {
+    size_t P = m->n_theta, narrow = P + m->nz, all = narrow + m->n_wide;
+    for (size_t i = rows; i-- > 0;) {
+        double *to = J + i * all;
+        memmove(to + P + m->n_wide, J + i * narrow + P, m->nz * sizeof *J);
+        memmove(to, J + i * narrow, P * sizeof *J);
+        memset(to + P, 0, m->n_wide * sizeof *J);
+    }
+}
+
 /* Simulated outputs become residuals, their derivatives those of residuals. */
-static void weigh(const clsi_multiple *m, size_t w, const double *x, double *r, double *J) {
+static void weigh(const clsi_multiple *m, size_t w, const double *theta, const double *x, double *r,
+                  double *J) {
     const clsi_piece *p = &m->piece[w];
-    size_t ny = m->ny, all = m->n_theta + m->nz;
+    size_t ny = m->ny, all = m->n_theta + m->n_wide + m->nz;
+    if (J && m->n_wide) widen(m, p->n * ny, J);
     for (size_t i = 0; i < p->n; i++)
         for (size_t c = 0; c < ny; c++) {
             double measured = m->data->y[(p->first + i) * ny + c], *at = &r[i * ny + c];
@@ -460,6 +487,7 @@ static void weigh(const clsi_multiple *m, size_t w, const double *x, double *r, 
             for (size_t j = 0; j < all && J; j++) J[(i * ny + c) * all + j] *= weight;
         }
     put_priors(m, w, x, r, J);
+    if (m->n_wide) shift_priors(m, w, theta, r, J);
 }
 
 static size_t group_size(const clsi_multiple *m) {
@@ -485,7 +513,7 @@ static int problem_windows(void *context, size_t w, size_t n, const double *thet
         list[i].J = J ? J[i] : NULL;
     }
     if (!clsi_track_run_many(m->track[omp_get_thread_num()], theta, n, list)) return 0;
-    for (size_t i = 0; i < n; i++) weigh(m, w + i, x + i * m->nz, r[i], J ? J[i] : NULL);
+    for (size_t i = 0; i < n; i++) weigh(m, w + i, theta, x + i * m->nz, r[i], J ? J[i] : NULL);
     return 1;
 }
 
@@ -495,6 +523,7 @@ static int problem_stop(void *context) {
 }
 
 void clsi_multiple_problem(clsi_multiple *m, double huber, clsi_arrow *out) {
+    if (m->n_wide) m->n_wide = 0; /* threads that ask for the same problem only read */
     *out = (clsi_arrow){.context = m,
                         .n_theta = m->n_theta,
                         .n_x = m->nz,
@@ -509,6 +538,42 @@ void clsi_multiple_problem(clsi_multiple *m, double huber, clsi_arrow *out) {
                         .x_high = m->x_high,
                         .huber = huber,
                         .stop = problem_stop};
+}
+
+cls_status clsi_multiple_wide_problem(clsi_multiple *m, double huber, const double *theta,
+                                      clsi_arrow *out, double **wide, cls_error *error) {
+    size_t P = m->n_theta, more = clsi_integrals_shared(m), all = P + more;
+    double *room = *wide = clsi_calloc(5 * all + 1, sizeof *room);
+    if (!room) return clsi_no_memory(error);
+    double *low = room + all, *high = low + all, *center = high + all, *spread = center + all;
+    clsi_multiple_problem(m, huber, out);
+    for (size_t i = 0; i < all; i++) {
+        room[i] = i < P ? theta[i] : 0;
+        low[i] = i < P ? m->low[i] : -INFINITY;
+        high[i] = i < P ? m->high[i] : INFINITY;
+        center[i] = i < P && m->spread ? m->center[i] : 0;
+        spread[i] = i < P && m->spread ? m->spread[i] : INFINITY;
+    }
+    m->n_wide = more;
+    out->n_theta = all;
+    out->low = low;
+    out->high = high;
+    out->center = center;
+    out->spread = m->spread ? spread : NULL;
+    return CLS_OK;
+}
+
+void clsi_multiple_settle(clsi_multiple *m, const double *wide, double *theta) {
+    const clsi_integrals *f = m->integrals;
+    if (m->n_theta) memcpy(theta, wide, m->n_theta * sizeof *theta);
+    for (size_t w = 0; w < m->n_pieces && m->n_wide; w++)
+        for (size_t k = 0; k < f->n; k++) {
+            size_t column = clsi_integrals_column(m, m->piece[w].segment, k);
+            if (column != SIZE_MAX)
+                m->x_guess[w * m->nz + f->state[k]] += wide[m->n_theta + column];
+        }
+    m->n_wide = 0;
+    clsi_integrals_shift(m);
 }
 
 int clsi_multiple_simulate(clsi_multiple *m, const double *theta) {

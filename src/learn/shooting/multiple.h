@@ -22,10 +22,12 @@ typedef struct clsi_piece {
     size_t segment;
 } clsi_piece;
 
-/* Hidden states that are integrals of inputs, from the first row of their trajectory on (integrals.c). */
+/* Hidden states that are integrals of inputs, from the first row of their trajectory on (integrals.c). The first
+ * trajectory begins where the file says, each other one at a value that all of its windows share. */
 typedef struct clsi_integrals {
     size_t n, *state; /* (n) components of z */
     double *sum;      /* (rows, n) */
+    double *shift;    /* (trajectories, n) where they begin, beyond the file's start */
 } clsi_integrals;
 
 typedef struct clsi_multiple {
@@ -34,6 +36,8 @@ typedef struct clsi_multiple {
     clsi_observer *observer;
     size_t nz, n_theta, ny, n_tracks;
     size_t n_scaled;    /* parameters whose common multiple is not identifiable (arrow.h) */
+    int first_only; /* windows of the first trajectory alone */
+    size_t n_wide; /* parameters of the problem that is being solved behind theta: where integrals begin */
     clsi_track **track; /* one for each thread */
     size_t n_pieces;
     clsi_piece *piece;
@@ -52,6 +56,7 @@ typedef struct clsi_multiple {
     const double *counts;      /* (rows) how often a row counts; NULL: once */
     unsigned char *cut;        /* (rows) 1: explained by no model, left out */
     const double *low, *high;
+    const double *center, *spread; /* (n_theta) loose priors of parameters (arrow.h); NULL: none */
     int (*stop)(void *context);
     void *stop_owner;
     double *y_scratch; /* (rows, ny) */
@@ -67,8 +72,14 @@ void clsi_multiple_free(clsi_multiple **m);
 /* Windows of about `rows` rows over what is to be learned from and not cut. Starts come from the
  * windows there were (NULL: from the data) at theta. */
 cls_status clsi_multiple_plan(clsi_multiple *m, size_t rows, const double *theta, cls_error *error);
-/* As a problem; `huber` in sigmas. */
+/* As a problem; `huber` in sigmas. Integrals of inputs begin where they were found to begin. */
 void clsi_multiple_problem(clsi_multiple *m, double huber, clsi_arrow *out);
+/* The same with these beginnings among the parameters: theta (n_theta) becomes *wide (out->n_theta), which is the
+ * caller's to free; low and high of `out` lie behind it. */
+cls_status clsi_multiple_wide_problem(clsi_multiple *m, double huber, const double *theta,
+                                      clsi_arrow *out, double **wide, cls_error *error);
+/* What a search left in `wide`: theta, and where integrals begin. */
+void clsi_multiple_settle(clsi_multiple *m, const double *wide, double *theta);
 /* Simulates all windows at theta for the next function. Zero when not evaluable. */
 int clsi_multiple_simulate(clsi_multiple *m, const double *theta);
 /* Values of all windows, missing ones included. */
@@ -107,8 +118,18 @@ int clsi_told_at(const clsi_multiple *m, const double *theta, size_t segment, si
 cls_status clsi_integrals_find(const clsi_multiple *m, const double *z0, const double *theta,
                                clsi_integrals **out, cls_error *error);
 void clsi_integrals_free(clsi_integrals **integrals);
-/* How closely the k-th keeps to its sum over so many rows. */
+/* The largest value of the k-th over so many rows; how closely it keeps to its sum. */
+double clsi_integrals_size(const clsi_integrals *f, size_t rows, size_t k);
 double clsi_integrals_prior(const clsi_integrals *f, size_t rows, size_t k);
+/* Where the windows that there are say that trajectories begin. */
+void clsi_integrals_shift(const clsi_multiple *m);
+/* How many beginnings are unknown; which of them the k-th is of a segment, SIZE_MAX: the file says it. */
+size_t clsi_integrals_shared(const clsi_multiple *m);
+size_t clsi_integrals_column(const clsi_multiple *m, size_t segment, size_t k);
+/* Whether there is a window of a trajectory, or the file says where it begins. */
+int clsi_integrals_seen(const clsi_multiple *m, size_t trajectory);
+/* A line for each trajectory and state. */
+void clsi_integrals_tell(const clsi_multiple *m, clsi_text *notes);
 
 /* ---- recipe.c ---- */
 
