@@ -152,15 +152,6 @@ static int evaluate_shard(arrow_work *k, size_t shard, size_t first, size_t end,
     return 1;
 }
 
-static double prior_cost(const clsi_arrow *a, const double *theta) {
-    double sum = 0;
-    for (size_t i = 0; i < a->n_theta && a->spread; i++) {
-        double r = (theta[i] - a->center[i]) / a->spread[i];
-        sum += r * r / 2;
-    }
-    return sum;
-}
-
 /* The whole sum at theta, x; with the products when wanted. INFINITY: not there. */
 static double evaluate(arrow_work *k, const double *theta, const double *x, int products) {
     int failed = 0;
@@ -182,7 +173,7 @@ static double evaluate(arrow_work *k, const double *theta, const double *x, int 
         if (clsi_failures() != before) failed |= 2;
     }
     k->lacks |= failed & 2;
-    double sum = prior_cost(k->a, theta);
+    double sum = 0;
     for (size_t w = 0; w < k->W && !failed; w++) sum += k->cost[w];
     return failed || !isfinite(sum) ? INFINITY : sum;
 }
@@ -245,17 +236,8 @@ static void hold(arrow_work *k, size_t w) {
         if (!isnan(k->held[w * X + e])) h[e] = 0;
 }
 
-static void add_priors(arrow_work *k, const double *theta) {
-    const clsi_arrow *a = k->a;
-    for (size_t i = 0; i < k->P && a->spread; i++) {
-        double weight = 1 / (a->spread[i] * a->spread[i]);
-        k->S[i * k->P + i] += weight;
-        k->s[i] += weight * (theta[i] - a->center[i]);
-    }
-}
-
 /* S and s of all windows: rows of B are replaced by B L^-T, h by L^-1 h, D by its factor L. */
-static void eliminate(arrow_work *k, double lambda, const double *theta) {
+static void eliminate(arrow_work *k, double lambda) {
     size_t P = k->P, X = k->X;
     memset(k->S, 0, P * P * sizeof(double));
     memset(k->s, 0, P * sizeof(double));
@@ -269,7 +251,6 @@ static void eliminate(arrow_work *k, double lambda, const double *theta) {
             k->s[i] += k->g[w * P + i];
         }
     }
-    add_priors(k, theta);
     damp(P, lambda, k->S);
     for (size_t w = 0; w < k->W && X; w++) {
         double *D = k->D + w * X * X, *B = k->B + w * P * X, *h = k->h + w * X;
@@ -355,7 +336,7 @@ static void solve_step(arrow_work *k, double lambda, const double *theta, const 
     enum { ROUNDS = 4 };
     for (size_t i = 0; i < k->W * k->X; i++) k->held[i] = NAN;
     for (int round = 0; round < ROUNDS; round++) {
-        eliminate(k, lambda, theta);
+        eliminate(k, lambda);
         solve_theta(k, theta);
         if (!solve_windows(k, x)) return;
     }
@@ -440,7 +421,7 @@ cls_status clsi_arrow_information(const clsi_arrow *a, const double *theta, cons
         status = k.lacks ? clsi_no_memory(error)
                          : clsi_fail(error, CLS_NUMERIC, "the minimum has no finite value");
     if (status == CLS_OK) {
-        eliminate(&k, 0, theta);
+        eliminate(&k, 0);
         for (size_t i = 0; i < P; i++)
             for (size_t j = 0; j <= i; j++) out->S[i * P + j] = out->S[j * P + i] = k.S[i * P + j];
         if (out->g) memcpy(out->g, k.s, P * sizeof *k.s);

@@ -26,8 +26,6 @@ typedef struct clsi_arrow {
                    double *const *r, double *const *J);
     size_t group;             /* 0: 1 */
     const double *low, *high; /* (n_theta) */
-    /* (n_theta) sum_i ((theta_i - center_i)/spread_i)^2/2 is added; spread_i = INFINITY: nothing. NULL: nothing is. */
-    const double *center, *spread;
     /* Multiples of the first n_scaled parameters all give the same rows: steps do not go along them, where nothing
      * would hold them. 0: not so. */
     size_t n_scaled;

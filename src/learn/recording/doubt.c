@@ -206,17 +206,17 @@ static void combine(size_t P, double *own, const double *scatter, double *grow) 
 
 cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, double *covariance,
                       int *nullity, cls_error *error) {
-    size_t n = m->n_theta, P = n + clsi_integrals_shared(m);
+    size_t n = m->n_theta, P = n + clsi_beginnings_count(m);
     double *S = clsi_calloc(7 * P * P + P + 1, sizeof *S), *Q = S + P * P, *C = Q + P * P;
-    double *scatter = C + P * P, *CQ = scatter + P * P, *own = CQ + P * P, *wide = NULL;
+    double *scatter = C + P * P, *CQ = scatter + P * P, *own = CQ + P * P;
     unsigned char *hidden = clsi_calloc(P + 1, 1);
     doubting d = {.m = m, .P = P, .Q = own + P * P, .fitted = P};
     double *grow = d.Q + P * P;
     d.rho = clsi_calloc(m->ny * (MOST_LAG + 2), sizeof *d.rho);
     d.last = clsi_calloc(m->ny, sizeof *d.last);
     cls_status status = S && hidden && d.rho && d.last ? CLS_OK : clsi_no_memory(error);
-    clsi_arrow a;
-    if (status == CLS_OK) status = clsi_multiple_wide_problem(m, 2, theta, &a, &wide, error);
+    clsi_wide q = {0};
+    if (status == CLS_OK) status = clsi_wide_open(m, 2, theta, &q, error);
     if (status == CLS_OK) {
         d.power = d.rho + m->ny * (MOST_LAG + 1);
         if (!measure_memory(&d, theta))
@@ -224,7 +224,7 @@ cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, d
     }
     clsi_arrow_scores scores = {
         .n_blocks = BLOCKS, .block = block_of, .S = S, .Q = Q, .tell = tell, .context = &d};
-    if (status == CLS_OK) status = clsi_arrow_information(&a, wide, m->x, &scores, error);
+    if (status == CLS_OK) status = clsi_arrow_information(&q.arrow, q.theta, m->x, &scores, error);
     if (status == CLS_OK && (*nullity = clsi_seen_inverse(P, S, RCOND, C, hidden)) < 0)
         status = clsi_no_memory(error);
     if (status == CLS_OK) {
@@ -236,8 +236,7 @@ cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, d
             if (covariance) memcpy(covariance + i * n, own + i * P, n * sizeof *own);
         }
     }
-    m->n_wide = 0;
-    free(wide);
+    clsi_wide_free(&q);
     free(S);
     free(hidden);
     free(d.rho);
@@ -293,19 +292,16 @@ cls_status clsi_bootstrap(clsi_multiple *m, const double *theta, size_t n, uint6
     cls_random random;
     cls_random_seed(&random, seed);
     for (size_t k = 0; k < n && status == CLS_OK; k++) {
-        clsi_arrow a;
+        clsi_wide q;
         clsi_arrow_info info;
-        double *wide;
-        status = clsi_multiple_wide_problem(m, 2, theta, &a, &wide, error);
-        if (status != CLS_OK) break;
+        if ((status = clsi_wide_open(m, 2, theta, &q, error)) != CLS_OK) break;
         draw_blocks(m, &random, counts);
         m->counts = counts;
         memcpy(x, m->x, X * sizeof *x);
-        status = clsi_arrow_minimize(&a, REFIT, 1e-4, wide, x, &info, error);
-        if (P) memcpy(members + k * P, wide, P * sizeof *theta);
-        free(wide);
+        status = clsi_arrow_minimize(&q.arrow, REFIT, 1e-4, q.theta, x, &info, error);
+        if (P) memcpy(members + k * P, q.theta, P * sizeof *theta);
         m->counts = NULL;
-        m->n_wide = 0;
+        clsi_wide_free(&q);
     }
     for (size_t i = 0; i < P && status == CLS_OK; i++) {
         double mean = 0, sum = 0;

@@ -11,12 +11,8 @@
  *   3. parameters undo a shift of it in every output: dy/dz_e is a combination of the columns of dy/dtheta. Then its
  *      zero is a matter of convention (a potential that is being learned), and the file's start says where it is.
  * One shift is a matter of convention, not one for each trajectory: of several recordings the first begins where the file
- * says, and each other one at a value that all of its windows share, a parameter of the fit: the prior of a window's start
- *
- *     (z_e - (start + sum + shift of its trajectory))/a very small size
- *
- * is the only place where it is. Where 3 does not hold (a capacitor: q = C V) the outputs tell the zero, and windows find it as before. */
-#include "learn/learn.h"
+ * says, and where each other one begins is a parameter of the fit (beginnings.c). Where 3 does not hold (a capacitor:
+ * q = C V) the outputs tell the zero, and windows find it as before. */
 #include "learn/shooting/multiple.h"
 #include "simulate/rates.h"
 #include <math.h>
@@ -31,6 +27,7 @@ enum { MOST = 200 }; /* trajectories; of more such a state is hidden as others a
 void clsi_integrals_free(clsi_integrals **integrals) {
     if (*integrals) {
         free((*integrals)->state);
+        free((*integrals)->number);
         free((*integrals)->shift);
         free((*integrals)->sum);
     }
@@ -187,6 +184,18 @@ static int is_convention(const clsi_multiple *m, const clsi_integrals *f, size_t
     return left_over(rows, nt + 1, A) <= UNDONE;
 }
 
+/* Numbers the trajectories after the first of which rows are learned from. */
+static cls_status number_trajectories(const clsi_recording *d, clsi_integrals *f,
+                                      cls_error *error) {
+    f->number = clsi_calloc(d->n_trajectories, sizeof *f->number);
+    if (!f->number) return clsi_no_memory(error);
+    for (size_t s = 0; s < d->n_segments; s++) {
+        size_t t = d->segment[s].trajectory;
+        if (t && d->segment[s].train && !f->number[t]) f->number[t] = ++f->n_begun;
+    }
+    return CLS_OK;
+}
+
 /* Keeps those whose zero is a convention. */
 static void keep_conventions(const clsi_multiple *m, clsi_integrals *f, const double *z0,
                              const double *theta, double *room) {
@@ -219,11 +228,12 @@ cls_status clsi_integrals_find(const clsi_multiple *m, const double *z0, const d
         size_t test = samples * m->ny * (nt + 1) + m->ny * (1 + nt + m->nz) + m->nz;
         room = clsi_calloc(work > test ? work : test, sizeof *room);
         f->sum = clsi_calloc(d->n * f->n, sizeof *f->sum);
-        f->shift = clsi_calloc(d->n_trajectories * f->n + 1, sizeof *f->shift);
+        f->shift = clsi_calloc(d->n_trajectories * f->n, sizeof *f->shift);
         if (!room || !f->sum || !f->shift) status = clsi_no_memory(error);
     }
     if (status == CLS_OK && f->n && !add_up(m, f, p, room)) f->n = 0;
     if (status == CLS_OK && f->n) keep_conventions(m, f, z0, theta, room);
+    if (status == CLS_OK && f->n) status = number_trajectories(d, f, error);
     cls_program_free(&p);
     free(room);
     if (status != CLS_OK || !f->n) clsi_integrals_free(&f);
@@ -239,49 +249,4 @@ double clsi_integrals_size(const clsi_integrals *f, size_t rows, size_t k) {
 
 double clsi_integrals_prior(const clsi_integrals *f, size_t rows, size_t k) {
     return TIED * clsi_integrals_size(f, rows, k);
-}
-
-/* ---- where trajectories begin ---- */
-
-size_t clsi_integrals_shared(const clsi_multiple *m) {
-    return m->integrals ? (m->data->n_trajectories - 1) * m->integrals->n : 0;
-}
-
-size_t clsi_integrals_column(const clsi_multiple *m, size_t segment, size_t k) {
-    size_t trajectory = m->data->segment[segment].trajectory;
-    return trajectory ? (trajectory - 1) * m->integrals->n + k : SIZE_MAX;
-}
-
-int clsi_integrals_seen(const clsi_multiple *m, size_t trajectory) {
-    int seen = trajectory == 0;
-    for (size_t w = 0; w < m->n_pieces && !seen; w++)
-        seen = m->data->segment[m->piece[w].segment].trajectory == trajectory;
-    return seen;
-}
-
-/* A window that holds to its prior says it; the first of each trajectory does. */
-void clsi_integrals_shift(const clsi_multiple *m) {
-    const clsi_integrals *f = m->integrals;
-    for (size_t w = m->n_pieces; f && w-- > 0;) {
-        const clsi_piece *p = &m->piece[w];
-        size_t trajectory = m->data->segment[p->segment].trajectory;
-        for (size_t k = 0; k < f->n && trajectory; k++)
-            f->shift[trajectory * f->n + k] = m->x[w * m->nz + f->state[k]] -
-                                              m->first[f->state[k]] - f->sum[p->first * f->n + k];
-    }
-}
-
-void clsi_integrals_tell(const clsi_multiple *m, clsi_text *notes) {
-    const clsi_integrals *f = m->integrals;
-    const cls_system *s = m->system;
-    for (size_t k = 0; f && k < f->n; k++) {
-        size_t e = f->state[k];
-        for (size_t t = 1; t < m->data->n_trajectories; t++)
-            if (clsi_integrals_seen(m, t))
-                clsi_text_printf(notes,
-                                 "%s is the integral of an input: trajectory %zu begins at %.6g where "
-                                 "the first begins at %.6g\n",
-                                 clsi_point_name(s, e), t + 1, m->first[e] + f->shift[t * f->n + k],
-                                 m->first[e]);
-    }
 }

@@ -60,7 +60,7 @@ static size_t segment_of(const clsi_recording *d, size_t row) {
 static void priors_of(const clsi_multiple *m, size_t trajectory, double *prior) {
     const clsi_integrals *f = m->integrals;
     memcpy(prior, m->prior, m->nz * sizeof *prior);
-    for (size_t k = 0; f && k < f->n && !clsi_integrals_seen(m, trajectory); k++)
+    for (size_t k = 0; f && k < f->n && !clsi_beginnings_known(m, trajectory); k++)
         prior[f->state[k]] = 10 * clsi_integrals_size(f, m->data->n, k);
 }
 

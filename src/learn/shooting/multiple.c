@@ -393,7 +393,7 @@ static cls_status center_amounts(const clsi_multiple *m, const clsi_piece *p, do
 cls_status clsi_multiple_plan(clsi_multiple *m, size_t rows, const double *theta,
                               cls_error *error) {
     size_t n = make_pieces(m, rows, NULL), nz = m->nz;
-    clsi_integrals_shift(m);
+    clsi_beginnings_note(m);
     clsi_piece *piece = clsi_calloc(n + 1, sizeof *piece);
     double *x = clsi_calloc(2 * n * nz + 1, sizeof *x), *guess = x ? x + n * nz : NULL;
     cls_status status = piece && x ? CLS_OK : clsi_no_memory(error);
@@ -427,7 +427,7 @@ static size_t problem_rows(void *context, size_t w) {
 }
 
 static void put_priors(const clsi_multiple *m, size_t w, const double *x, double *r, double *J) {
-    size_t P = m->n_theta + m->n_wide, all = P + m->nz, first = m->piece[w].n * m->ny;
+    size_t all = m->n_theta + m->nz, first = m->piece[w].n * m->ny;
     const double *guess = m->x_guess + w * m->nz;
     const clsi_neighbours *b = m->beside;
     for (size_t e = 0; e < m->nz; e++) {
@@ -439,45 +439,19 @@ static void put_priors(const clsi_multiple *m, size_t w, const double *x, double
             for (size_t i = b->start[e]; i < b->start[e + 1]; i++) {
                 size_t f = b->column[i];
                 r[first + e] += b->entry[i] * (x[f] - guess[f]) / size;
-                if (row) row[P + f] += b->entry[i] / size;
+                if (row) row[m->n_theta + f] += b->entry[i] / size;
             }
         else {
             r[first + e] = (x[e] - guess[e]) / m->prior[e];
-            if (row) row[P + e] = 1 / m->prior[e];
+            if (row) row[m->n_theta + e] = 1 / m->prior[e];
         }
     }
 }
 
-/* Priors of integrals know where their trajectory begins. */
-static void shift_priors(const clsi_multiple *m, size_t w, const double *theta, double *r,
-                         double *J) {
-    const clsi_integrals *f = m->integrals;
-    size_t all = m->n_theta + m->n_wide + m->nz, first = m->piece[w].n * m->ny;
-    for (size_t k = 0; k < f->n; k++) {
-        size_t e = f->state[k], column = clsi_integrals_column(m, m->piece[w].segment, k);
-        if (column == SIZE_MAX) continue;
-        r[first + e] -= theta[m->n_theta + column] / m->prior[e];
-        if (J) J[(first + e) * all + m->n_theta + column] = -1 / m->prior[e];
-    }
-}
-
-/* Derivatives (rows, n_theta + nz) get room for those with respect to the beginnings, which are zero. */
-static void widen(const clsi_multiple *m, size_t rows, double *J) {
-    size_t P = m->n_theta, narrow = P + m->nz, all = narrow + m->n_wide;
-    for (size_t i = rows; i-- > 0;) {
-        double *to = J + i * all;
-        memmove(to + P + m->n_wide, J + i * narrow + P, m->nz * sizeof *J);
-        memmove(to, J + i * narrow, P * sizeof *J);
-        memset(to + P, 0, m->n_wide * sizeof *J);
-    }
-}
-
 /* Simulated outputs become residuals, their derivatives those of residuals. */
-static void weigh(const clsi_multiple *m, size_t w, const double *theta, const double *x, double *r,
-                  double *J) {
+static void weigh(const clsi_multiple *m, size_t w, const double *x, double *r, double *J) {
     const clsi_piece *p = &m->piece[w];
-    size_t ny = m->ny, all = m->n_theta + m->n_wide + m->nz;
-    if (J && m->n_wide) widen(m, p->n * ny, J);
+    size_t ny = m->ny, all = m->n_theta + m->nz;
     for (size_t i = 0; i < p->n; i++)
         for (size_t c = 0; c < ny; c++) {
             double measured = m->data->y[(p->first + i) * ny + c], *at = &r[i * ny + c];
@@ -487,7 +461,6 @@ static void weigh(const clsi_multiple *m, size_t w, const double *theta, const d
             for (size_t j = 0; j < all && J; j++) J[(i * ny + c) * all + j] *= weight;
         }
     put_priors(m, w, x, r, J);
-    if (m->n_wide) shift_priors(m, w, theta, r, J);
 }
 
 static size_t group_size(const clsi_multiple *m) {
@@ -503,18 +476,22 @@ static clsi_journey journey_of(const clsi_multiple *m, size_t w, const double *x
                           .n = p->n};
 }
 
-static int problem_windows(void *context, size_t w, size_t n, const double *theta, const double *x,
-                           double *const *r, double *const *J) {
-    clsi_multiple *m = context;
+int clsi_multiple_windows(clsi_multiple *m, size_t w, size_t n, const double *theta,
+                          const double *z, const double *x, double *const *r, double *const *J) {
     clsi_journey list[CLSI_LANES];
     for (size_t i = 0; i < n; i++) {
-        list[i] = journey_of(m, w + i, x + i * m->nz);
+        list[i] = journey_of(m, w + i, z + i * m->nz);
         list[i].y = r[i];
         list[i].J = J ? J[i] : NULL;
     }
     if (!clsi_track_run_many(m->track[omp_get_thread_num()], theta, n, list)) return 0;
-    for (size_t i = 0; i < n; i++) weigh(m, w + i, theta, x + i * m->nz, r[i], J ? J[i] : NULL);
+    for (size_t i = 0; i < n; i++) weigh(m, w + i, x + i * m->nz, r[i], J ? J[i] : NULL);
     return 1;
+}
+
+static int problem_windows(void *context, size_t w, size_t n, const double *theta, const double *x,
+                           double *const *r, double *const *J) {
+    return clsi_multiple_windows(context, w, n, theta, x, x, r, J);
 }
 
 static int problem_stop(void *context) {
@@ -523,7 +500,6 @@ static int problem_stop(void *context) {
 }
 
 void clsi_multiple_problem(clsi_multiple *m, double huber, clsi_arrow *out) {
-    if (m->n_wide) m->n_wide = 0; /* threads that ask for the same problem only read */
     *out = (clsi_arrow){.context = m,
                         .n_theta = m->n_theta,
                         .n_x = m->nz,
@@ -538,42 +514,6 @@ void clsi_multiple_problem(clsi_multiple *m, double huber, clsi_arrow *out) {
                         .x_high = m->x_high,
                         .huber = huber,
                         .stop = problem_stop};
-}
-
-cls_status clsi_multiple_wide_problem(clsi_multiple *m, double huber, const double *theta,
-                                      clsi_arrow *out, double **wide, cls_error *error) {
-    size_t P = m->n_theta, more = clsi_integrals_shared(m), all = P + more;
-    double *room = *wide = clsi_calloc(5 * all + 1, sizeof *room);
-    if (!room) return clsi_no_memory(error);
-    double *low = room + all, *high = low + all, *center = high + all, *spread = center + all;
-    clsi_multiple_problem(m, huber, out);
-    for (size_t i = 0; i < all; i++) {
-        room[i] = i < P ? theta[i] : 0;
-        low[i] = i < P ? m->low[i] : -INFINITY;
-        high[i] = i < P ? m->high[i] : INFINITY;
-        center[i] = i < P && m->spread ? m->center[i] : 0;
-        spread[i] = i < P && m->spread ? m->spread[i] : INFINITY;
-    }
-    m->n_wide = more;
-    out->n_theta = all;
-    out->low = low;
-    out->high = high;
-    out->center = center;
-    out->spread = m->spread ? spread : NULL;
-    return CLS_OK;
-}
-
-void clsi_multiple_settle(clsi_multiple *m, const double *wide, double *theta) {
-    const clsi_integrals *f = m->integrals;
-    if (m->n_theta) memcpy(theta, wide, m->n_theta * sizeof *theta);
-    for (size_t w = 0; w < m->n_pieces && m->n_wide; w++)
-        for (size_t k = 0; k < f->n; k++) {
-            size_t column = clsi_integrals_column(m, m->piece[w].segment, k);
-            if (column != SIZE_MAX)
-                m->x_guess[w * m->nz + f->state[k]] += wide[m->n_theta + column];
-        }
-    m->n_wide = 0;
-    clsi_integrals_shift(m);
 }
 
 int clsi_multiple_simulate(clsi_multiple *m, const double *theta) {

@@ -1,6 +1,7 @@
 /* learn, inside: multiple shooting against a recording.
  *
  *   multiple.c   windows of a recording, their free starts, residuals and derivatives
+ *   beginnings.c where recordings begin, as parameters of the fit
  *   recipe.c     from short windows to long ones, with what cannot be explained cut out
  *   score.c      free runs and predictions on rows that were kept back, beside trivial models
  *   doubt.c      standard errors, ensembles
@@ -23,11 +24,12 @@ typedef struct clsi_piece {
 } clsi_piece;
 
 /* Hidden states that are integrals of inputs, from the first row of their trajectory on (integrals.c). The first
- * trajectory begins where the file says, each other one at a value that all of its windows share. */
+ * trajectory begins where the file says, each other one that is learned from at a value that all of its windows share. */
 typedef struct clsi_integrals {
-    size_t n, *state; /* (n) components of z */
-    double *sum;      /* (rows, n) */
-    double *shift;    /* (trajectories, n) where they begin, beyond the file's start */
+    size_t n, *state;        /* (n) components of z */
+    double *sum;             /* (rows, n) */
+    double *shift;           /* (trajectories, n) where they begin, beyond the file's start */
+    size_t n_begun, *number; /* (trajectories) from 1 on those whose beginning is fitted, 0: others */
 } clsi_integrals;
 
 typedef struct clsi_multiple {
@@ -36,8 +38,7 @@ typedef struct clsi_multiple {
     clsi_observer *observer;
     size_t nz, n_theta, ny, n_tracks;
     size_t n_scaled;    /* parameters whose common multiple is not identifiable (arrow.h) */
-    int first_only; /* windows of the first trajectory alone */
-    size_t n_wide; /* parameters of the problem that is being solved behind theta: where integrals begin */
+    int first_only;     /* windows of the first trajectory alone */
     clsi_track **track; /* one for each thread */
     size_t n_pieces;
     clsi_piece *piece;
@@ -56,7 +57,6 @@ typedef struct clsi_multiple {
     const double *counts;      /* (rows) how often a row counts; NULL: once */
     unsigned char *cut;        /* (rows) 1: explained by no model, left out */
     const double *low, *high;
-    const double *center, *spread; /* (n_theta) loose priors of parameters (arrow.h); NULL: none */
     int (*stop)(void *context);
     void *stop_owner;
     double *y_scratch; /* (rows, ny) */
@@ -72,14 +72,11 @@ void clsi_multiple_free(clsi_multiple **m);
 /* Windows of about `rows` rows over what is to be learned from and not cut. Starts come from the
  * windows there were (NULL: from the data) at theta. */
 cls_status clsi_multiple_plan(clsi_multiple *m, size_t rows, const double *theta, cls_error *error);
-/* As a problem; `huber` in sigmas. Integrals of inputs begin where they were found to begin. */
+/* As a problem; `huber` in sigmas. */
 void clsi_multiple_problem(clsi_multiple *m, double huber, clsi_arrow *out);
-/* The same with these beginnings among the parameters: theta (n_theta) becomes *wide (out->n_theta), which is the
- * caller's to free; low and high of `out` lie behind it. */
-cls_status clsi_multiple_wide_problem(clsi_multiple *m, double huber, const double *theta,
-                                      clsi_arrow *out, double **wide, cls_error *error);
-/* What a search left in `wide`: theta, and where integrals begin. */
-void clsi_multiple_settle(clsi_multiple *m, const double *wide, double *theta);
+/* What that evaluates: windows w .. w + n - 1 simulated from z (n, nz), with priors of x (n, nz). */
+int clsi_multiple_windows(clsi_multiple *m, size_t w, size_t n, const double *theta,
+                          const double *z, const double *x, double *const *r, double *const *J);
 /* Simulates all windows at theta for the next function. Zero when not evaluable. */
 int clsi_multiple_simulate(clsi_multiple *m, const double *theta);
 /* Values of all windows, missing ones included. */
@@ -121,15 +118,33 @@ void clsi_integrals_free(clsi_integrals **integrals);
 /* The largest value of the k-th over so many rows; how closely it keeps to its sum. */
 double clsi_integrals_size(const clsi_integrals *f, size_t rows, size_t k);
 double clsi_integrals_prior(const clsi_integrals *f, size_t rows, size_t k);
-/* Where the windows that there are say that trajectories begin. */
-void clsi_integrals_shift(const clsi_multiple *m);
-/* How many beginnings are unknown; which of them the k-th is of a segment, SIZE_MAX: the file says it. */
-size_t clsi_integrals_shared(const clsi_multiple *m);
-size_t clsi_integrals_column(const clsi_multiple *m, size_t segment, size_t k);
-/* Whether there is a window of a trajectory, or the file says where it begins. */
-int clsi_integrals_seen(const clsi_multiple *m, size_t trajectory);
-/* A line for each trajectory and state. */
-void clsi_integrals_tell(const clsi_multiple *m, clsi_text *notes);
+
+/* ---- beginnings.c ---- */
+
+/* The problem with what is unknown of where integrals begin behind theta; without such it is the problem itself. */
+typedef struct clsi_wide {
+    clsi_multiple *m;
+    size_t more;   /* parameters behind theta */
+    double *theta; /* (n_theta + more) where a search begins, and ends */
+    clsi_arrow arrow, narrow;
+    double *moved; /* starts of windows, for each thread */
+} clsi_wide;
+cls_status clsi_wide_open(clsi_multiple *m, double huber, const double *theta, clsi_wide *q,
+                          cls_error *error);
+void clsi_wide_free(clsi_wide *q);
+/* What a search left becomes theta and starts of the windows; frees q. */
+void clsi_wide_settle(clsi_wide *q, double *theta);
+
+/* How many numbers say where integrals begin beyond what the file says. */
+size_t clsi_beginnings_count(const clsi_multiple *m);
+/* Takes them from the windows that there are. */
+void clsi_beginnings_note(const clsi_multiple *m);
+/* Zero: nothing says where this trajectory begins. */
+int clsi_beginnings_known(const clsi_multiple *m, size_t trajectory);
+/* At parameters theta, found by the first trajectory: of many places for each other one that whose run is off by least. */
+cls_status clsi_beginnings_place(clsi_multiple *m, const double *theta, cls_error *error);
+/* A line for each integral. */
+void clsi_beginnings_tell(const clsi_multiple *m, clsi_text *notes);
 
 /* ---- recipe.c ---- */
 

@@ -42,8 +42,9 @@ typedef struct recipe_work {
     clsi_piece *old_piece;
     size_t old_n;
     double *old_rms;
-    double *center;    /* (n_theta) where parameters begin, and (n_theta) how far from there they may be */
-    int trying; /* where to begin: what it finds may be left again */
+    const double *low, *high;     /* (n_theta) bounds of the parameters */
+    double *near_low, *near_high; /* (n_theta) of a search that is made once more */
+    int trying;                   /* where to begin: what it finds may be left again */
     cls_error *error;
 } recipe_work;
 
@@ -89,17 +90,14 @@ static void note_loss(void *listener, size_t iterations, double sum) {
 }
 
 static cls_status minimize_by(recipe_work *k, double huber, size_t iterations, double enough) {
-    clsi_arrow a;
+    clsi_wide q;
     clsi_arrow_info info = {0};
-    double *wide;
-    cls_status status =
-        clsi_multiple_wide_problem(k->m, huber, k->r->theta, &a, &wide, k->error);
+    cls_status status = clsi_wide_open(k->m, huber, k->r->theta, &q, k->error);
     if (status != CLS_OK) return status;
-    a.tell = k->r->curve && !k->trying ? note_loss : NULL;
-    a.listener = k;
-    status = clsi_arrow_minimize(&a, iterations, enough, wide, k->m->x, &info, k->error);
-    clsi_multiple_settle(k->m, wide, k->r->theta);
-    free(wide);
+    q.arrow.tell = k->r->curve && !k->trying ? note_loss : NULL;
+    q.arrow.listener = k;
+    status = clsi_arrow_minimize(&q.arrow, iterations, enough, q.theta, k->m->x, &info, k->error);
+    clsi_wide_settle(&q, k->r->theta);
     k->r->iterations += info.iterations;
     k->r->loss = info.final;
     k->r->ended = info.reason;
@@ -371,56 +369,6 @@ static cls_status first_stage(recipe_work *k, size_t rows, size_t iterations) {
     return status;
 }
 
-/* ---- recordings that begin at other integrals of inputs ---- */
-
-/* How far a run along a segment from its plain start is off: sums of medians. */
-static double run_misfit(recipe_work *k, size_t segment, double *z) {
-    clsi_multiple *m = k->m;
-    const clsi_segment *g = &m->data->segment[segment];
-    double sum = 0;
-    if (clsi_multiple_start(m, k->r->theta, segment, g->first, z, NULL) != CLS_OK ||
-        !clsi_track_run(m->track[0], k->r->theta, clsi_signal_of(m->data, segment), z, g->train,
-                        m->data->time + g->first, m->y_scratch, NULL, NULL))
-        return INFINITY;
-    for (size_t c = 0; c < m->ny; c++) {
-        size_t n = 0;
-        for (size_t i = 0; i < g->train; i++) {
-            double y = m->data->y[(g->first + i) * m->ny + c];
-            if (isfinite(y))
-                k->list[n++] = fabs(
-                    clsi_difference(&m->data->channel[c], m->y_scratch[i * m->ny + c], y));
-        }
-        if (n) sum += clsi_median(n, k->list) / m->sigma[c];
-    }
-    return sum;
-}
-
-/* What the first recording taught tells where the others begin: of many places the one whose run is off by least. */
-static cls_status place_others(recipe_work *k) {
-    enum { PLACES = 40 };
-    clsi_multiple *m = k->m;
-    const clsi_integrals *f = m->integrals;
-    double *z = clsi_calloc(m->nz + 1, sizeof *z);
-    if (!z) return clsi_no_memory(k->error);
-    for (size_t s = 1, before = 0; s < m->data->n_segments && !is_over(m); s++) {
-        const clsi_segment *g = &m->data->segment[s];
-        if (g->trajectory == before || !g->train) continue;
-        before = g->trajectory;
-        for (size_t j = 0; j < f->n; j++) {
-            double size = 2 * clsi_integrals_size(f, m->data->n, j), best = INFINITY, at = 0;
-            double *shift = &f->shift[before * f->n + j];
-            for (int i = -PLACES; i <= PLACES; i++) {
-                *shift = size * i / PLACES;
-                double off = run_misfit(k, s, z);
-                if (off < best) best = off, at = *shift;
-            }
-            *shift = at;
-        }
-    }
-    free(z);
-    return CLS_OK;
-}
-
 static size_t first_rows(const clsi_multiple *m) {
     double rows = m->data->time_scale / 4 / m->data->interval;
     rows = fmax(rows, SHORTEST);
@@ -540,52 +488,65 @@ static cls_status refine(recipe_work *k, size_t rows) {
 }
 
 /* Where short windows cannot tell two parameters apart, a search may leave along their valley for sizes from which it
- * never comes back: more than FAR times what the file says (`unknown near 0.03`). Then it is made once more, and for the rest
- * of the fit the file's value holds each parameter so loosely that FAR times as much costs as much as one row that is
- * off by its noise. */
+ * never comes back: a resistance beside a capacitor of 1e100. Where one that the file says something of (`unknown near
+ * 0.03`) leaves that by a factor of FAR, the search is made once more in between, until long windows have been fitted;
+ * the last search is free again. */
 static const double FAR = 100;
 
-static void note_center(recipe_work *k) {
-    clsi_multiple *m = k->m;
-    double *spread = k->center + m->n_theta;
+/* About theta, for what the file says. */
+static void find_bounds(recipe_work *k) {
+    const clsi_multiple *m = k->m;
     for (size_t i = 0; i < m->n_theta; i++) {
-        double size = fabs(k->center[i] = k->r->theta[i]);
-        spread[i] = size > 0 && !k->r->open[i] ? FAR * size : INFINITY;
+        double size = FAR * fabs(k->r->theta[i]);
+        if (!k->r->open || k->r->open[i] || !(size > 0)) size = INFINITY;
+        k->near_low[i] = fmax(m->low[i], -size);
+        k->near_high[i] = fmin(m->high[i], size);
     }
 }
 
 static int ran_away(const recipe_work *k) {
-    const clsi_multiple *m = k->m;
-    const double *spread = k->center + m->n_theta;
-    for (size_t i = 0; i < m->n_theta; i++)
-        if (!(fabs(k->r->theta[i]) <= spread[i])) return 1;
-    return 0;
+    const double *theta = k->r->theta;
+    int far = 0;
+    for (size_t i = 0; i < k->m->n_theta; i++)
+        far |= theta[i] < k->near_low[i] || theta[i] > k->near_high[i];
+    return far;
 }
 
-static cls_status first_stage_held(recipe_work *k, size_t rows, size_t iterations) {
+static void free_bounds(recipe_work *k) {
+    k->m->low = k->low;
+    k->m->high = k->high;
+}
+
+static cls_status bounded_stage(recipe_work *k, size_t rows, size_t iterations) {
     clsi_multiple *m = k->m;
-    note_center(k);
+    size_t P = m->n_theta;
+    double *begin = clsi_calloc(P + 1, sizeof *begin);
+    if (!begin) return clsi_no_memory(k->error);
+    memcpy(begin, k->r->theta, P * sizeof *begin);
     cls_status status = first_stage(k, rows, iterations);
-    if (status != CLS_OK || !ran_away(k) || is_over(m)) return status;
-    memcpy(k->r->theta, k->center, m->n_theta * sizeof(double));
-    m->n_pieces = 0;
-    m->center = k->center;
-    m->spread = k->center + m->n_theta;
-    return first_stage(k, rows, iterations);
+    if (status == CLS_OK && ran_away(k) && !is_over(m)) {
+        memcpy(k->r->theta, begin, P * sizeof *begin);
+        m->n_pieces = 0; /* starts from the data */
+        m->low = k->near_low;
+        m->high = k->near_high;
+        status = first_stage(k, rows, iterations);
+    }
+    free(begin);
+    return status;
 }
 
-/* Where to begin, by the first windows of all recordings. */
+/* By the first windows. Of several recordings that begin at integrals of their own the first alone teaches the
+ * parameters what it can, and these where the others begin. */
 static cls_status begin(recipe_work *k, size_t rows, size_t iterations, int search) {
     clsi_multiple *m = k->m;
-    int others = clsi_integrals_shared(m) > 0;
+    int others = clsi_beginnings_count(m) > 0;
     m->first_only = others;
+    find_bounds(k);
     cls_status status = search ? find_start(k, rows) : CLS_OK;
-    if (status == CLS_OK)
-        status = k->r->open ? first_stage_held(k, rows, iterations)
-                            : first_stage(k, rows, iterations);
-    if (status == CLS_OK && others) status = grow(k, rows); /* as much as one recording can teach */
+    if (status == CLS_OK) status = bounded_stage(k, rows, iterations);
+    if (status == CLS_OK && others) status = grow(k, rows);
     m->first_only = 0;
-    if (status == CLS_OK && others) status = place_others(k);
+    if (status == CLS_OK && others) status = clsi_beginnings_place(m, k->r->theta, k->error);
     return status == CLS_OK && others ? run_stage(k, rows, iterations) : status;
 }
 
@@ -596,8 +557,10 @@ static cls_status cook(recipe_work *k) {
     cls_status status = begin(k, rows, 2 * LAST_ITERATIONS, 1);
     if (status == CLS_OK && !is_over(k->m)) status = refine(k, rows);
     if (status == CLS_OK) status = inflate(k);
+    free_bounds(k);
     if (status == CLS_OK && !is_over(k->m)) status = minimize(k, PATIENCE, LAST_ENOUGH);
-    if (status == CLS_OK) clsi_integrals_tell(k->m, &k->r->notes);
+    clsi_beginnings_note(k->m);
+    if (status == CLS_OK) clsi_beginnings_tell(k->m, &k->r->notes);
     if (status == CLS_OK && !is_over(k->m) && strcmp(k->r->ended, "iterations") == 0)
         clsi_text_printf(
             &k->r->notes,
@@ -609,7 +572,7 @@ static cls_status cook(recipe_work *k) {
 
 static cls_status open_kitchen(clsi_recipe *r, recipe_work *k, cls_error *error) {
     clsi_multiple *m = r->m;
-    *k = (recipe_work){.r = r, .m = m, .error = error};
+    *k = (recipe_work){.r = r, .m = m, .low = m->low, .high = m->high, .error = error};
     k->list = clsi_calloc(m->data->n + 1, sizeof *k->list);
     k->which = clsi_calloc(m->data->n + 1, sizeof *k->which);
     k->rms = clsi_calloc(2 * m->ny + 3 * m->n_theta + 1, sizeof *k->rms);
@@ -617,12 +580,13 @@ static cls_status open_kitchen(clsi_recipe *r, recipe_work *k, cls_error *error)
     if (!k->list || !k->which || !k->rms || !r->inflation) return clsi_no_memory(error);
     k->old_rms = k->rms + m->ny;
     k->old_theta = k->old_rms + m->ny;
-    k->center = k->old_theta + m->n_theta;
+    k->near_low = k->old_theta + m->n_theta;
+    k->near_high = k->near_low + m->n_theta;
     return CLS_OK;
 }
 
 static void close_kitchen(recipe_work *k) {
-    k->m->center = k->m->spread = NULL;
+    free_bounds(k);
     free(k->list);
     free(k->which);
     free(k->rms);
