@@ -145,58 +145,6 @@ int clsi_beginnings_known(const clsi_multiple *m, size_t trajectory) {
     return !m->integrals || !trajectory || m->integrals->number[trajectory];
 }
 
-/* ---- where to look for them ---- */
-
-/* How far a run along a segment from its plain start is off: sums of medians. */
-static double run_misfit(clsi_multiple *m, const double *theta, size_t segment, double *z,
-                         double *list) {
-    const clsi_segment *g = &m->data->segment[segment];
-    double sum = 0;
-    if (clsi_multiple_start(m, theta, segment, g->first, z, NULL) != CLS_OK ||
-        !clsi_track_run(m->track[0], theta, clsi_signal_of(m->data, segment), z, g->train,
-                        m->data->time + g->first, m->y_scratch, NULL, NULL))
-        return INFINITY;
-    for (size_t c = 0; c < m->ny; c++) {
-        size_t n = 0;
-        for (size_t i = 0; i < g->train; i++) {
-            double y = m->data->y[(g->first + i) * m->ny + c];
-            if (!isfinite(y)) continue;
-            list[n++] = fabs(clsi_difference(&m->data->channel[c], m->y_scratch[i * m->ny + c], y));
-        }
-        if (n) sum += clsi_median(n, list) / m->sigma[c];
-    }
-    return sum;
-}
-
-/* One state of a trajectory, whose first segment it is: the best of many places. */
-static void place(clsi_multiple *m, const double *theta, size_t segment, size_t k, double *z,
-                  double *list) {
-    enum { PLACES = 40 };
-    const clsi_integrals *f = m->integrals;
-    double size = 2 * clsi_integrals_size(f, m->data->n, k), best = INFINITY, at = 0;
-    double *shift = &f->shift[m->data->segment[segment].trajectory * f->n + k];
-    for (int i = -PLACES; i <= PLACES; i++) {
-        *shift = size * i / PLACES;
-        double off = run_misfit(m, theta, segment, z, list);
-        if (off < best) best = off, at = *shift;
-    }
-    *shift = at;
-}
-
-cls_status clsi_beginnings_place(clsi_multiple *m, const double *theta, cls_error *error) {
-    double *z = clsi_calloc(m->nz + m->data->n + 1, sizeof *z);
-    if (!z) return clsi_no_memory(error);
-    for (size_t s = 1, before = 0; s < m->data->n_segments; s++) {
-        size_t t = m->data->segment[s].trajectory;
-        if (m->stop && m->stop(m->stop_owner)) break;
-        if (t == before || !m->integrals->number[t]) continue;
-        before = t;
-        for (size_t k = 0; k < m->integrals->n; k++) place(m, theta, s, k, z, z + m->nz);
-    }
-    free(z);
-    return CLS_OK;
-}
-
 /* ---- in words ---- */
 
 void clsi_beginnings_tell(const clsi_multiple *m, clsi_text *notes) {
@@ -204,10 +152,11 @@ void clsi_beginnings_tell(const clsi_multiple *m, clsi_text *notes) {
     const clsi_integrals *f = m->integrals;
     for (size_t k = 0; f && f->n_begun && k < f->n; k++) {
         size_t e = f->state[k], told = 0;
-        clsi_text_printf(notes,
-                         "%s is the integral of an input; where it begins in the recordings is part of the fit: "
-                         "recording 1 at %.6g, as the file says",
-                         clsi_point_name(m->system, e), m->first[e]);
+        clsi_text_printf(
+            notes,
+            "%s is the integral of an input; where it begins in the recordings is part of the fit: "
+            "recording 1 at %.6g, as the file says",
+            clsi_point_name(m->system, e), m->first[e]);
         for (size_t t = 1; t < m->data->n_trajectories && told <= MOST_TOLD; t++) {
             if (!f->number[t]) continue;
             if (told++ == MOST_TOLD)

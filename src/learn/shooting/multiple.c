@@ -353,7 +353,7 @@ static size_t make_pieces(const clsi_multiple *m, size_t rows, clsi_piece *list)
     size_t n = 0;
     for (size_t s = 0; s < m->data->n_segments; s++) {
         const clsi_segment *g = &m->data->segment[s];
-        size_t end = g->first + (m->first_only && g->trajectory ? 0 : g->train);
+        size_t end = g->first + g->train;
         for (size_t i = g->first; i < end;) {
             size_t stop = i;
             while (stop < end && !m->cut[stop]) stop++;

@@ -26,10 +26,11 @@ typedef struct clsi_piece {
 /* Hidden states that are integrals of inputs, from the first row of their trajectory on (integrals.c). The first
  * trajectory begins where the file says, each other one that is learned from at a value that all of its windows share. */
 typedef struct clsi_integrals {
-    size_t n, *state;        /* (n) components of z */
-    double *sum;             /* (rows, n) */
-    double *shift;           /* (trajectories, n) where they begin, beyond the file's start */
-    size_t n_begun, *number; /* (trajectories) from 1 on those whose beginning is fitted, 0: others */
+    size_t n, *state; /* (n) components of z */
+    double *sum;      /* (rows, n) */
+    double *shift;    /* (trajectories, n) where they begin, beyond the file's start */
+    size_t n_begun,
+        *number; /* (trajectories) from 1 on those whose beginning is fitted, 0: others */
 } clsi_integrals;
 
 typedef struct clsi_multiple {
@@ -38,7 +39,6 @@ typedef struct clsi_multiple {
     clsi_observer *observer;
     size_t nz, n_theta, ny, n_tracks;
     size_t n_scaled;    /* parameters whose common multiple is not identifiable (arrow.h) */
-    int first_only;     /* windows of the first trajectory alone */
     clsi_track **track; /* one for each thread */
     size_t n_pieces;
     clsi_piece *piece;
@@ -141,8 +141,6 @@ size_t clsi_beginnings_count(const clsi_multiple *m);
 void clsi_beginnings_note(const clsi_multiple *m);
 /* Zero: nothing says where this trajectory begins. */
 int clsi_beginnings_known(const clsi_multiple *m, size_t trajectory);
-/* At parameters theta, found by the first trajectory: of many places for each other one that whose run is off by least. */
-cls_status clsi_beginnings_place(clsi_multiple *m, const double *theta, cls_error *error);
 /* A line for each integral. */
 void clsi_beginnings_tell(const clsi_multiple *m, clsi_text *notes);
 
