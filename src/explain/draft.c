@@ -206,6 +206,17 @@ static int is_time(const char *stem) {
     return !strcmp(stem, "t"); /* T is a temperature */
 }
 
+/* The column of times by its name: -1 where none has such a name. */
+static int find_time(const cls_table *t) {
+    int at = cls_table_find(t, "time") >= 0 ? cls_table_find(t, "time") : cls_table_find(t, "t");
+    for (size_t i = 0; i < cls_table_columns(t) && at < 0; i++) {
+        clsi_draft_column c = {.name = cls_table_name(t, i), .unit = cls_table_unit(t, i)};
+        split_name(&c, 1);
+        if (is_time(c.stem)) at = (int)i;
+    }
+    return at;
+}
+
 /* Does a column of times have its unit at the end of its name? */
 static int has_units_in_names(const cls_table *t) {
     for (size_t i = 0; i < cls_table_columns(t); i++) {
@@ -220,7 +231,7 @@ static int has_units_in_names(const cls_table *t) {
 
 /* Numbers of motions: whole, without a unit, one up where the time begins again and nowhere else. */
 static int numbers_motions(const cls_table *t, size_t i) {
-    int time = cls_table_find(t, "time") >= 0 ? cls_table_find(t, "time") : cls_table_find(t, "t");
+    int time = find_time(t);
     const double *v = cls_table_column(t, i),
                  *at = time < 0 ? v : cls_table_column(t, (size_t)time);
     size_t changes = 0;
@@ -269,7 +280,7 @@ static void look(clsi_draft *d, size_t i, const cls_table *t, int units_in_names
             break;
         }
     c->held = is_held(t, i, &c->facts);
-    int time = !strcmp(c->name, "time") || (!strcmp(c->name, "t") && cls_table_find(t, "time") < 0);
+    int time = find_time(t) == (int)i;
     c->role = time || !strcmp(c->name, "trajectory") ? TIME : role_of(c);
     if (c->role == LEFT_OUT) c->why = "an acceleration, which follows from the motion";
     if (c->role != TIME && velocity_of(t, c->name) >= 0) c->role = NAMED;
@@ -277,13 +288,17 @@ static void look(clsi_draft *d, size_t i, const cls_table *t, int units_in_names
 
 /* In seconds where the unit of the times is known. */
 static void look_at_time(clsi_draft *d, const cls_time_facts *f, const clsi_draft_column *c,
-                         size_t rows) {
+                         const double *v, size_t rows) {
     double factor = 1, divisor = 1, offset = 0;
     cls_error ignored;
     if (c->unit && cls_unit_convert(c->unit, "s", &factor, &divisor, &offset, &ignored) != CLS_OK)
         factor = divisor = 1;
     double span = f->known ? f->last - f->first : c->facts.max - c->facts.min;
-    double mean = rows > 1 ? span / (double)(rows - 1) : 0, spacing = f->known ? f->spacing : mean;
+    double mean = rows > 1 ? span / (double)(rows - 1) : 0, sum = 0, steps = 0;
+    for (size_t r = 1; r < rows && !c->facts.rises; r++) /* it begins again: of every motion alone */
+        if (v[r] > v[r - 1]) sum += v[r] - v[r - 1], steps++;
+    if (!f->known && steps > 0) mean = sum / steps;
+    double spacing = f->known ? f->spacing : mean;
     if (fabs(spacing - mean) < 0.01 * mean) spacing = mean; /* times that were rounded */
     d->span = span * factor / divisor;
     d->spacing = spacing * factor / divisor;
@@ -361,17 +376,18 @@ static cls_status find_columns(clsi_draft *d, const cls_table *t, cls_error *err
     if (status) return status; /* a column without a name is not looked at */
     for (size_t i = 0, found = 0; i < d->n && !found; i++)
         if (d->c[i].role != TIME && numbers_motions(t, i)) d->c[i].role = GROUP, found = 1;
-    for (size_t i = 0; times.known && i < d->n; i++)
+    int timed = find_time(t) >= 0;
+    for (size_t i = 0; timed && i < d->n; i++)
         if (d->c[i].role != TIME && counts_rows(t, i)) d->c[i].role = COUNTER;
-    /* without a column `time`: the first that rises from row to row */
-    for (size_t i = 0; !times.known && i < d->n; i++)
+    /* without a name that says it: the first that rises from row to row */
+    for (size_t i = 0; !timed && i < d->n; i++)
         if (d->c[i].facts.rises) {
             d->c[i].role = TIME;
             break;
         }
     for (size_t i = 0; i < d->n; i++)
         if (d->c[i].role == TIME && strcmp(d->c[i].name, "trajectory"))
-            look_at_time(d, &times, &d->c[i], cls_table_rows(t));
+            look_at_time(d, &times, &d->c[i], cls_table_column(t, i), cls_table_rows(t));
     check_ambient(d);
     check_moving(d);
     find_kind(d, t);

@@ -164,8 +164,10 @@ static int unseen_states(const clsi_multiple *m, double *D, double *room, unsign
     clsi_symmetric_eigen(nz, D, value, V);
     for (size_t k = 0; k < nz; k++) {
         if (value[k] > 0.01) continue;
-        nullity++;
-        for (size_t e = 0; e < nz; e++) open[e] |= m->hidden[e] && fabs(V[k * nz + e]) > 0.1;
+        int any = 0; /* what is known without rows is not open: integrals of inputs */
+        for (size_t e = 0; e < nz; e++)
+            if (m->hidden[e] && fabs(V[k * nz + e]) > 0.1) any = open[e] = 1;
+        nullity += any;
     }
     return nullity;
 }

@@ -80,6 +80,7 @@ static size_t find_memory(size_t n, const double *r, const size_t *which, size_t
 
 typedef struct doubting {
     clsi_multiple *m;
+    size_t P;          /* parameters of the problem */
     double *rho;       /* (ny, MOST_LAG + 1) */
     size_t *last;      /* (ny) lags that count */
     double *Q;         /* (P, P): sum of rho J_t J_s^T, each channel times its variance */
@@ -101,7 +102,7 @@ static size_t block_of(void *context, size_t w, size_t row) {
 static void tell(void *context, size_t w, size_t n, size_t width, const double *J,
                  const double *r) {
     doubting *d = context;
-    size_t P = d->m->n_theta, ny = d->m->ny, rows = n / ny;
+    size_t P = d->P, ny = d->m->ny, rows = n / ny;
     (void)w;
     (void)r;
     for (size_t c = 0; c < ny; c++) {
@@ -205,17 +206,17 @@ static void combine(size_t P, double *own, const double *scatter, double *grow) 
 
 cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, double *covariance,
                       int *nullity, cls_error *error) {
-    size_t P = m->n_theta;
+    size_t n = m->n_theta, P = n + clsi_beginnings_count(m);
     double *S = clsi_calloc(7 * P * P + P + 1, sizeof *S), *Q = S + P * P, *C = Q + P * P;
     double *scatter = C + P * P, *CQ = scatter + P * P, *own = CQ + P * P;
     unsigned char *hidden = clsi_calloc(P + 1, 1);
-    doubting d = {.m = m, .Q = own + P * P, .fitted = P};
+    doubting d = {.m = m, .P = P, .Q = own + P * P, .fitted = P};
     double *grow = d.Q + P * P;
     d.rho = clsi_calloc(m->ny * (MOST_LAG + 2), sizeof *d.rho);
     d.last = clsi_calloc(m->ny, sizeof *d.last);
     cls_status status = S && hidden && d.rho && d.last ? CLS_OK : clsi_no_memory(error);
-    clsi_arrow a;
-    clsi_multiple_problem(m, 2, &a);
+    clsi_wide q = {0};
+    if (status == CLS_OK) status = clsi_wide_open(m, 2, theta, &q, error);
     if (status == CLS_OK) {
         d.power = d.rho + m->ny * (MOST_LAG + 1);
         if (!measure_memory(&d, theta))
@@ -223,17 +224,19 @@ cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, d
     }
     clsi_arrow_scores scores = {
         .n_blocks = BLOCKS, .block = block_of, .S = S, .Q = Q, .tell = tell, .context = &d};
-    if (status == CLS_OK) status = clsi_arrow_information(&a, theta, m->x, &scores, error);
+    if (status == CLS_OK) status = clsi_arrow_information(&q.arrow, q.theta, m->x, &scores, error);
     if (status == CLS_OK && (*nullity = clsi_seen_inverse(P, S, RCOND, C, hidden)) < 0)
         status = clsi_no_memory(error);
     if (status == CLS_OK) {
         sandwich(P, C, d.Q, 1, own, CQ);
         sandwich(P, C, Q, (double)BLOCKS / (BLOCKS - 1), scatter, CQ);
         combine(P, own, scatter, grow);
-        for (size_t i = 0; i < P; i++)
+        for (size_t i = 0; i < n; i++) {
             error_of[i] = hidden[i] ? INFINITY : sqrt(fmax(own[i * P + i], 0));
-        if (covariance) memcpy(covariance, own, P * P * sizeof *own);
+            if (covariance) memcpy(covariance + i * n, own + i * P, n * sizeof *own);
+        }
     }
+    clsi_wide_free(&q);
     free(S);
     free(hidden);
     free(d.rho);
@@ -244,7 +247,7 @@ cls_status clsi_doubt(clsi_multiple *m, const double *theta, double *error_of, d
 cls_status clsi_doubt_along(clsi_multiple *m, const double *theta, clsi_along *along,
                             cls_error *error) {
     size_t P = m->n_theta, most = m->data->n * m->ny + m->nz;
-    doubting d = {.m = m, .along = along, .fitted = along->fitted};
+    doubting d = {.m = m, .P = P, .along = along, .fitted = along->fitted};
     double *S = clsi_calloc(P * P + most + 1, sizeof *S);
     d.rho = clsi_calloc(m->ny * (MOST_LAG + 2), sizeof *d.rho);
     d.last = clsi_calloc(m->ny, sizeof *d.last);
@@ -288,16 +291,17 @@ cls_status clsi_bootstrap(clsi_multiple *m, const double *theta, size_t n, uint6
     cls_status status = counts ? CLS_OK : clsi_no_memory(error);
     cls_random random;
     cls_random_seed(&random, seed);
-    clsi_arrow a;
-    clsi_multiple_problem(m, 2, &a);
     for (size_t k = 0; k < n && status == CLS_OK; k++) {
+        clsi_wide q;
         clsi_arrow_info info;
+        if ((status = clsi_wide_open(m, 2, theta, &q, error)) != CLS_OK) break;
         draw_blocks(m, &random, counts);
         m->counts = counts;
         memcpy(x, m->x, X * sizeof *x);
-        memcpy(members + k * P, theta, P * sizeof *theta);
-        status = clsi_arrow_minimize(&a, REFIT, 1e-4, members + k * P, x, &info, error);
+        status = clsi_arrow_minimize(&q.arrow, REFIT, 1e-4, q.theta, x, &info, error);
+        if (P) memcpy(members + k * P, q.theta, P * sizeof *theta);
         m->counts = NULL;
+        clsi_wide_free(&q);
     }
     for (size_t i = 0; i < P && status == CLS_OK; i++) {
         double mean = 0, sum = 0;

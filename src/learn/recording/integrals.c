@@ -10,8 +10,9 @@
  *   2. no other equation of motion contains z_e, and
  *   3. parameters undo a shift of it in every output: dy/dz_e is a combination of the columns of dy/dtheta. Then its
  *      zero is a matter of convention (a potential that is being learned), and the file's start says where it is.
- * One shift is a matter of convention, not one for each trajectory: of several recordings such a state is hidden as others.
- * Where 3 does not hold (a capacitor: q = C V) the outputs tell the zero, and windows find it as before. */
+ * One shift is a matter of convention, not one for each trajectory: of several recordings the first begins where the file
+ * says, and where each other one begins is a parameter of the fit (beginnings.c). Where 3 does not hold (a capacitor:
+ * q = C V) the outputs tell the zero, and windows find it as before. */
 #include "learn/shooting/multiple.h"
 #include "simulate/rates.h"
 #include <math.h>
@@ -21,10 +22,13 @@
 static const double UNDONE = 1e-6;     /* of dy/dz_e, what no parameter undoes */
 static const double DEPENDENT = 1e-10; /* a column that is a combination of the others */
 static const double TIED = 1e-6;       /* prior of such a state, of the largest value that it has */
+enum { MOST = 200 }; /* trajectories; of more such a state is hidden as others are */
 
 void clsi_integrals_free(clsi_integrals **integrals) {
     if (*integrals) {
         free((*integrals)->state);
+        free((*integrals)->number);
+        free((*integrals)->shift);
         free((*integrals)->sum);
     }
     free(*integrals);
@@ -180,6 +184,18 @@ static int is_convention(const clsi_multiple *m, const clsi_integrals *f, size_t
     return left_over(rows, nt + 1, A) <= UNDONE;
 }
 
+/* Numbers the trajectories after the first of which rows are learned from. */
+static cls_status number_trajectories(const clsi_recording *d, clsi_integrals *f,
+                                      cls_error *error) {
+    f->number = clsi_calloc(d->n_trajectories, sizeof *f->number);
+    if (!f->number) return clsi_no_memory(error);
+    for (size_t s = 0; s < d->n_segments; s++) {
+        size_t t = d->segment[s].trajectory;
+        if (t && d->segment[s].train && !f->number[t]) f->number[t] = ++f->n_begun;
+    }
+    return CLS_OK;
+}
+
 /* Keeps those whose zero is a convention. */
 static void keep_conventions(const clsi_multiple *m, clsi_integrals *f, const double *z0,
                              const double *theta, double *room) {
@@ -202,7 +218,7 @@ cls_status clsi_integrals_find(const clsi_multiple *m, const double *z0, const d
     size_t nt = m->n_theta, samples = 4 * (nt + 2);
     clsi_integrals *f = *out = NULL;
     cls_program *p = NULL;
-    if (!d->nu || d->n_trajectories != 1) return CLS_OK;
+    if (!d->nu || d->n_trajectories > MOST) return CLS_OK;
     f = clsi_calloc(1, sizeof *f);
     if (f) f->state = clsi_calloc(m->nz, sizeof *f->state);
     cls_status status = f && f->state ? find_states(m, f, &p, error) : clsi_no_memory(error);
@@ -212,10 +228,12 @@ cls_status clsi_integrals_find(const clsi_multiple *m, const double *z0, const d
         size_t test = samples * m->ny * (nt + 1) + m->ny * (1 + nt + m->nz) + m->nz;
         room = clsi_calloc(work > test ? work : test, sizeof *room);
         f->sum = clsi_calloc(d->n * f->n, sizeof *f->sum);
-        if (!room || !f->sum) status = clsi_no_memory(error);
+        f->shift = clsi_calloc(d->n_trajectories * f->n, sizeof *f->shift);
+        if (!room || !f->sum || !f->shift) status = clsi_no_memory(error);
     }
     if (status == CLS_OK && f->n && !add_up(m, f, p, room)) f->n = 0;
     if (status == CLS_OK && f->n) keep_conventions(m, f, z0, theta, room);
+    if (status == CLS_OK && f->n) status = number_trajectories(d, f, error);
     cls_program_free(&p);
     free(room);
     if (status != CLS_OK || !f->n) clsi_integrals_free(&f);
@@ -223,8 +241,12 @@ cls_status clsi_integrals_find(const clsi_multiple *m, const double *z0, const d
     return status;
 }
 
-double clsi_integrals_prior(const clsi_integrals *f, size_t rows, size_t k) {
+double clsi_integrals_size(const clsi_integrals *f, size_t rows, size_t k) {
     double most = 0;
     for (size_t i = 0; i < rows; i++) most = fmax(most, fabs(f->sum[i * f->n + k]));
-    return most > 0 ? TIED * most : TIED;
+    return most > 0 ? most : 1;
+}
+
+double clsi_integrals_prior(const clsi_integrals *f, size_t rows, size_t k) {
+    return TIED * clsi_integrals_size(f, rows, k);
 }

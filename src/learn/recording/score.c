@@ -56,10 +56,18 @@ static size_t segment_of(const clsi_recording *d, size_t row) {
 
 /* ---- states from rows ---- */
 
+/* Priors (nz) of a start of a trajectory: integrals of inputs begin anywhere where nobody knows where it begins. */
+static void priors_of(const clsi_multiple *m, size_t trajectory, double *prior) {
+    const clsi_integrals *f = m->integrals;
+    memcpy(prior, m->prior, m->nz * sizeof *prior);
+    for (size_t k = 0; f && k < f->n && !clsi_beginnings_known(m, trajectory); k++)
+        prior[f->state[k]] = 10 * clsi_integrals_size(f, m->data->n, k);
+}
+
 cls_status clsi_fit_state(clsi_multiple *m, const double *theta, size_t first, size_t n,
                           const double *from, double *x, cls_error *error) {
     clsi_piece piece = {first, n, segment_of(m->data, first)};
-    double *own = clsi_calloc(2 * m->nz + 1, sizeof *own);
+    double *own = clsi_calloc(3 * m->nz + 1, sizeof *own), *prior = own ? own + 2 * m->nz : NULL;
     const clsi_multiple before = *m;
     clsi_arrow a;
     clsi_arrow_info info;
@@ -71,6 +79,8 @@ cls_status clsi_fit_state(clsi_multiple *m, const double *theta, size_t first, s
     else
         status = clsi_multiple_start(m, theta, piece.segment, first, own, &quiet);
     memcpy(own + m->nz, own, m->nz * sizeof *own);
+    priors_of(m, m->data->segment[piece.segment].trajectory, prior);
+    m->prior = prior;
     m->piece = &piece;
     m->n_pieces = 1;
     m->x = own;

@@ -116,12 +116,12 @@ static void add_neighbours(const clsi_multiple *m, known_start *k) {
     free(more);
 }
 
-/* Integrals of inputs, from where the file begins. */
-static void add_integrals(const clsi_multiple *m, size_t i, known_start *k) {
+/* Integrals of inputs, from where the file or the trajectory begins. */
+static void add_integrals(const clsi_multiple *m, size_t trajectory, size_t i, known_start *k) {
     const clsi_integrals *f = m->integrals;
     for (size_t j = 0; f && j < f->n; j++)
         add_known(k, cls_node_name(m->system->g, m->system->form->z[f->state[j]]),
-                  m->first[f->state[j]] + f->sum[i * f->n + j]);
+                  m->first[f->state[j]] + f->sum[i * f->n + j] + f->shift[trajectory * f->n + j]);
 }
 
 static cls_status start_with(const cls_system *s, const known_start *k, double *z,
@@ -209,7 +209,7 @@ static cls_status plain_start(const clsi_multiple *m, const double *theta, size_
     add_slopes(m, g, i, &k);
     add_temperatures(m, i, &k);
     add_neighbours(m, &k);
-    add_integrals(m, i, &k);
+    add_integrals(m, g->trajectory, i, &k);
     double *state = clsi_calloc(cls_system_state_count(m->system) + 1, sizeof *state);
     cls_status status = state ? complete_start(m->system, &k, state, error) : clsi_no_memory(error);
     if (status == CLS_OK && theta && m->n_told)
@@ -393,6 +393,7 @@ static cls_status center_amounts(const clsi_multiple *m, const clsi_piece *p, do
 cls_status clsi_multiple_plan(clsi_multiple *m, size_t rows, const double *theta,
                               cls_error *error) {
     size_t n = make_pieces(m, rows, NULL), nz = m->nz;
+    clsi_beginnings_note(m);
     clsi_piece *piece = clsi_calloc(n + 1, sizeof *piece);
     double *x = clsi_calloc(2 * n * nz + 1, sizeof *x), *guess = x ? x + n * nz : NULL;
     cls_status status = piece && x ? CLS_OK : clsi_no_memory(error);
@@ -475,18 +476,22 @@ static clsi_journey journey_of(const clsi_multiple *m, size_t w, const double *x
                           .n = p->n};
 }
 
-static int problem_windows(void *context, size_t w, size_t n, const double *theta, const double *x,
-                           double *const *r, double *const *J) {
-    clsi_multiple *m = context;
+int clsi_multiple_windows(clsi_multiple *m, size_t w, size_t n, const double *theta,
+                          const double *z, const double *x, double *const *r, double *const *J) {
     clsi_journey list[CLSI_LANES];
     for (size_t i = 0; i < n; i++) {
-        list[i] = journey_of(m, w + i, x + i * m->nz);
+        list[i] = journey_of(m, w + i, z + i * m->nz);
         list[i].y = r[i];
         list[i].J = J ? J[i] : NULL;
     }
     if (!clsi_track_run_many(m->track[omp_get_thread_num()], theta, n, list)) return 0;
     for (size_t i = 0; i < n; i++) weigh(m, w + i, x + i * m->nz, r[i], J ? J[i] : NULL);
     return 1;
+}
+
+static int problem_windows(void *context, size_t w, size_t n, const double *theta, const double *x,
+                           double *const *r, double *const *J) {
+    return clsi_multiple_windows(context, w, n, theta, x, x, r, J);
 }
 
 static int problem_stop(void *context) {

@@ -1,6 +1,7 @@
 /* learn, inside: multiple shooting against a recording.
  *
  *   multiple.c   windows of a recording, their free starts, residuals and derivatives
+ *   beginnings.c where recordings begin, as parameters of the fit
  *   recipe.c     from short windows to long ones, with what cannot be explained cut out
  *   score.c      free runs and predictions on rows that were kept back, beside trivial models
  *   doubt.c      standard errors, ensembles
@@ -22,10 +23,14 @@ typedef struct clsi_piece {
     size_t segment;
 } clsi_piece;
 
-/* Hidden states that are integrals of inputs, from the first row of their trajectory on (integrals.c). */
+/* Hidden states that are integrals of inputs, from the first row of their trajectory on (integrals.c). The first
+ * trajectory begins where the file says, each other one that is learned from at a value that all of its windows share. */
 typedef struct clsi_integrals {
     size_t n, *state; /* (n) components of z */
     double *sum;      /* (rows, n) */
+    double *shift;    /* (trajectories, n) where they begin, beyond the file's start */
+    size_t n_begun,
+        *number; /* (trajectories) from 1 on those whose beginning is fitted, 0: others */
 } clsi_integrals;
 
 typedef struct clsi_multiple {
@@ -69,6 +74,9 @@ void clsi_multiple_free(clsi_multiple **m);
 cls_status clsi_multiple_plan(clsi_multiple *m, size_t rows, const double *theta, cls_error *error);
 /* As a problem; `huber` in sigmas. */
 void clsi_multiple_problem(clsi_multiple *m, double huber, clsi_arrow *out);
+/* What that evaluates: windows w .. w + n - 1 simulated from z (n, nz), with priors of x (n, nz). */
+int clsi_multiple_windows(clsi_multiple *m, size_t w, size_t n, const double *theta,
+                          const double *z, const double *x, double *const *r, double *const *J);
 /* Simulates all windows at theta for the next function. Zero when not evaluable. */
 int clsi_multiple_simulate(clsi_multiple *m, const double *theta);
 /* Values of all windows, missing ones included. */
@@ -107,8 +115,34 @@ int clsi_told_at(const clsi_multiple *m, const double *theta, size_t segment, si
 cls_status clsi_integrals_find(const clsi_multiple *m, const double *z0, const double *theta,
                                clsi_integrals **out, cls_error *error);
 void clsi_integrals_free(clsi_integrals **integrals);
-/* How closely the k-th keeps to its sum over so many rows. */
+/* The largest value of the k-th over so many rows; how closely it keeps to its sum. */
+double clsi_integrals_size(const clsi_integrals *f, size_t rows, size_t k);
 double clsi_integrals_prior(const clsi_integrals *f, size_t rows, size_t k);
+
+/* ---- beginnings.c ---- */
+
+/* The problem with what is unknown of where integrals begin behind theta; without such it is the problem itself. */
+typedef struct clsi_wide {
+    clsi_multiple *m;
+    size_t more;   /* parameters behind theta */
+    double *theta; /* (n_theta + more) where a search begins, and ends */
+    clsi_arrow arrow, narrow;
+    double *moved; /* starts of windows, for each thread */
+} clsi_wide;
+cls_status clsi_wide_open(clsi_multiple *m, double huber, const double *theta, clsi_wide *q,
+                          cls_error *error);
+void clsi_wide_free(clsi_wide *q);
+/* What a search left becomes theta and starts of the windows; frees q. */
+void clsi_wide_settle(clsi_wide *q, double *theta);
+
+/* How many numbers say where integrals begin beyond what the file says. */
+size_t clsi_beginnings_count(const clsi_multiple *m);
+/* Takes them from the windows that there are. */
+void clsi_beginnings_note(const clsi_multiple *m);
+/* Zero: nothing says where this trajectory begins. */
+int clsi_beginnings_known(const clsi_multiple *m, size_t trajectory);
+/* A line for each integral. */
+void clsi_beginnings_tell(const clsi_multiple *m, clsi_text *notes);
 
 /* ---- recipe.c ---- */
 

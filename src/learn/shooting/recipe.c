@@ -42,7 +42,8 @@ typedef struct recipe_work {
     clsi_piece *old_piece;
     size_t old_n;
     double *old_rms;
-    int trying; /* where to begin: what it finds may be left again */
+    double *near; /* (n_theta) how large the file says that parameters are; 0: it does not */
+    int trying;   /* where to begin: what it finds may be left again */
     cls_error *error;
 } recipe_work;
 
@@ -88,13 +89,14 @@ static void note_loss(void *listener, size_t iterations, double sum) {
 }
 
 static cls_status minimize_by(recipe_work *k, double huber, size_t iterations, double enough) {
-    clsi_arrow a;
-    clsi_arrow_info info;
-    clsi_multiple_problem(k->m, huber, &a);
-    a.tell = k->r->curve && !k->trying ? note_loss : NULL;
-    a.listener = k;
-    cls_status status =
-        clsi_arrow_minimize(&a, iterations, enough, k->r->theta, k->m->x, &info, k->error);
+    clsi_wide q;
+    clsi_arrow_info info = {0};
+    cls_status status = clsi_wide_open(k->m, huber, k->r->theta, &q, k->error);
+    if (status != CLS_OK) return status;
+    q.arrow.tell = k->r->curve && !k->trying ? note_loss : NULL;
+    q.arrow.listener = k;
+    status = clsi_arrow_minimize(&q.arrow, iterations, enough, q.theta, k->m->x, &info, k->error);
+    clsi_wide_settle(&q, k->r->theta);
     k->r->iterations += info.iterations;
     k->r->loss = info.final;
     k->r->ended = info.reason;
@@ -334,34 +336,85 @@ static void set_finding(recipe_work *k, const finding *f) {
     k->r->ended = f->ended;
 }
 
+/* Where short windows cannot tell two parameters apart, a search may leave along their valley for sizes from which it
+ * never comes back: a resistance beside a capacitor of 1e100. FAR: how many times what the file says (`unknown near
+ * 0.03`) is such a size; WITHIN: how far a search goes that stays. */
+static const double FAR = 100, WITHIN = 10;
+
+/* What the file says of a parameter (0: nothing). */
+static void note_near(recipe_work *k) {
+    for (size_t i = 0; i < k->m->n_theta; i++)
+        k->near[i] = k->r->open && !k->r->open[i] ? fabs(k->r->theta[i]) : 0;
+}
+
+static int ran_away(const recipe_work *k) {
+    int far = 0;
+    for (size_t i = 0; i < k->m->n_theta; i++)
+        far |= k->near[i] > 0 && fabs(k->r->theta[i]) > FAR * k->near[i];
+    return far;
+}
+
+/* From the same beginning, not far from what the file says. */
+static cls_status within(recipe_work *k, size_t rows, size_t iterations) {
+    clsi_multiple *m = k->m;
+    size_t P = m->n_theta;
+    const double *all_low = m->low, *all_high = m->high;
+    double *low = clsi_calloc(2 * P + 1, sizeof *low), *high = low + P;
+    if (!low) return clsi_no_memory(k->error);
+    for (size_t i = 0; i < P; i++) {
+        double size = k->near[i] > 0 ? WITHIN * k->near[i] : INFINITY;
+        low[i] = fmax(all_low[i], -size);
+        high[i] = fmin(all_high[i], size);
+    }
+    m->low = low;
+    m->high = high;
+    first_scales(k);
+    cls_status status = run_stage(k, rows, iterations);
+    m->low = all_low;
+    m->high = all_high;
+    free(low);
+    return status;
+}
+
+/* What was found leaves this much; from theta at the beginning, (3, n_theta) with room, the search is made once more in
+ * another way, and what leaves less goes on. */
+static cls_status once_more(recipe_work *k, double *begin, size_t rows, size_t iterations,
+                            cls_status (*way)(recipe_work *k, size_t rows, size_t iterations)) {
+    size_t P = k->m->n_theta;
+    double left = mean_loss(k);
+    cls_status status = CLS_OK;
+    finding one = finding_of(k, begin + P), none = {.theta = begin, .ended = one.ended};
+    set_finding(k, &none); /* starts from the data */
+    cls_error quiet = {0}, *loud = k->error;
+    k->error = &quiet;
+    cls_status other = way(k, rows, iterations);
+    k->error = loud;
+    finding two = finding_of(k, begin + 2 * P);
+    int better = other == CLS_OK && mean_loss(k) < left && set_scales(k);
+    finding *worse = better ? &one : &two;
+    if (!better) set_finding(k, &one);
+    free(worse->piece);
+    free(worse->x);
+    if (other == CLS_MEMORY)
+        status = clsi_no_memory(k->error);
+    else if (!better && !set_scales(k))
+        status = clsi_fail(k->error, CLS_NUMERIC, "the fitted motion cannot be simulated");
+    return status;
+}
+
 /* The first windows. Huber's loss pulls rows that are far away with a constant force only, and many rows in which
  * nothing happens can hold parameters where the few in which something does are never explained. Where more than noise is left the search is begun
- * once more by squares, and what leaves less goes on. */
+ * once more by squares; where parameters left for sizes that nobody said, not far from what was said. */
 static cls_status first_stage(recipe_work *k, size_t rows, size_t iterations) {
     size_t P = k->m->n_theta;
     double *begin = clsi_calloc(3 * P + 1, sizeof *begin);
     if (!begin) return clsi_no_memory(k->error);
     memcpy(begin, k->r->theta, P * sizeof *begin);
     cls_status status = run_stage(k, rows, iterations);
-    double left = status == CLS_OK ? mean_loss(k) : 0;
-    if (left > 1 && !is_over(k->m)) {
-        finding one = finding_of(k, begin + P), none = {.theta = begin, .ended = one.ended};
-        set_finding(k, &none); /* starts from the data */
-        cls_error quiet = {0}, *loud = k->error;
-        k->error = &quiet;
-        cls_status other = by_squares(k, rows, iterations);
-        k->error = loud;
-        finding two = finding_of(k, begin + 2 * P);
-        int better = other == CLS_OK && mean_loss(k) < left && set_scales(k);
-        finding *worse = better ? &one : &two;
-        if (!better) set_finding(k, &one);
-        free(worse->piece);
-        free(worse->x);
-        if (other == CLS_MEMORY)
-            status = clsi_no_memory(k->error);
-        else if (!better && !set_scales(k))
-            status = clsi_fail(k->error, CLS_NUMERIC, "the fitted motion cannot be simulated");
-    }
+    if (status == CLS_OK && mean_loss(k) > 1 && !is_over(k->m))
+        status = once_more(k, begin, rows, iterations, by_squares);
+    if (status == CLS_OK && ran_away(k) && !is_over(k->m))
+        status = once_more(k, begin, rows, iterations, within);
     free(begin);
     return status;
 }
@@ -488,11 +541,14 @@ static cls_status cook(recipe_work *k) {
     size_t rows = first_rows(k->m), most = longest(k->m);
     if (rows > most) rows = most;
     first_scales(k);
+    note_near(k);
     cls_status status = find_start(k, rows);
     if (status == CLS_OK) status = first_stage(k, rows, 2 * LAST_ITERATIONS);
     if (status == CLS_OK && !is_over(k->m)) status = refine(k, rows);
     if (status == CLS_OK) status = inflate(k);
     if (status == CLS_OK && !is_over(k->m)) status = minimize(k, PATIENCE, LAST_ENOUGH);
+    clsi_beginnings_note(k->m);
+    if (status == CLS_OK) clsi_beginnings_tell(k->m, &k->r->notes);
     if (status == CLS_OK && !is_over(k->m) && strcmp(k->r->ended, "iterations") == 0)
         clsi_text_printf(
             &k->r->notes,
@@ -507,11 +563,12 @@ static cls_status open_kitchen(clsi_recipe *r, recipe_work *k, cls_error *error)
     *k = (recipe_work){.r = r, .m = m, .error = error};
     k->list = clsi_calloc(m->data->n + 1, sizeof *k->list);
     k->which = clsi_calloc(m->data->n + 1, sizeof *k->which);
-    k->rms = clsi_calloc(2 * m->ny + m->n_theta + 1, sizeof *k->rms);
+    k->rms = clsi_calloc(2 * m->ny + 2 * m->n_theta + 1, sizeof *k->rms);
     if (!r->inflation) r->inflation = clsi_calloc(m->ny, sizeof *r->inflation);
     if (!k->list || !k->which || !k->rms || !r->inflation) return clsi_no_memory(error);
     k->old_rms = k->rms + m->ny;
     k->old_theta = k->old_rms + m->ny;
+    k->near = k->old_theta + m->n_theta;
     return CLS_OK;
 }
 
