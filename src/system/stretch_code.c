@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 
 enum { VALUE = 7, X = 6, BLOCK = 2, APART = 1 }; /* rdi, rsi, rdx, rcx */
-enum { OR = 0xeb, TEST = 0x27, ROW_MOST = 24 };
+enum { OR = 0xeb, TEST = 0x27, ROW_MOST = 24, PERIODS_AHEAD = 16 };
 enum { ONE = 26, WRONG, SUM, FACTOR, PRODUCT, OTHER }; /* machine registers behind those of a row */
 enum { LINE = CLSI_SEGMENTS * sizeof(double) };
 
@@ -209,8 +209,26 @@ static void put_next(coder *c, size_t begin, int direction) {
     clsi_code_put_number(w, (int64_t)begin - (int64_t)(w->length + 4));
 }
 
+/* The vector k behind what a register points to will be written soon (prefetchw). */
+static void put_fetch(coder *c, int base, size_t k) {
+    if (base > 7) CODE(&c->w, 0x41);
+    CODE(&c->w, 0x0f, 0x0d, (unsigned char)(0x88 | (base & 7)));
+    clsi_code_put_number(&c->w, (int64_t)(k * LINE));
+}
+
+/* Stores of long matrices miss the cache and fill the queue of those that wait. */
+static void fetch_ahead(coder *c) {
+    const clsi_stretch *t = c->t;
+    size_t values = c->s->first[t->begin + t->period] - c->s->first[t->begin];
+    for (size_t k = 0; k < values; k++) put_fetch(c, VALUE, PERIODS_AHEAD * values + k);
+    for (size_t i = 0; i < t->n_walls; i++)
+        for (size_t k = 0; k < t->wall_size[i]; k++)
+            put_fetch(c, wall_pointer[i], PERIODS_AHEAD * t->wall_size[i] + k);
+}
+
 static void put_period(coder *c) {
     const clsi_stretch *t = c->t;
+    fetch_ahead(c);
     c->place = c->s->places + t->places;
     memcpy(c->wall_open, t->wall_ready, sizeof c->wall_open);
     for (size_t i = t->begin; i < t->begin + t->period; i++) {
