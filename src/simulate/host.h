@@ -159,8 +159,15 @@ static inline void clsi_run_guess(cls_simulator *sim) {
     cls_program_run(sim->stepper->guess, sim->newton.work_guess, in, in + sim->stepper->n_base);
 }
 
+/* `next` over the inputs of the residual, whose results nobody wants any more. */
+void clsi_run_next_there(clsi_newton *nw, double *out);
+
 static inline void clsi_run_next(cls_simulator *sim) {
     clsi_newton *nw = &sim->newton;
+    if (nw->borrowed) {
+        clsi_run_next_there(nw, sim->next_out);
+        return;
+    }
     clsi_program_early(sim->stepper->next, nw->work_next, nw->in);
     clsi_program_late(sim->stepper->next, nw->work_next, nw->in, sim->next_out);
 }

@@ -75,6 +75,35 @@ static size_t row_inputs(const clsi_stepper *sp) {
     return sp->nz + CLSI_ACCOUNTS + 4 + sp->nu;
 }
 
+enum { BORROWED_MOST = 64 };
+
+/* The end of a step reads what the residual reads: state and unknowns, which are not copied if both programs have
+ * their inputs in the same place. Its constants then stand where some of the residual's do, while it runs. */
+static void borrow(clsi_newton *nw) {
+    const clsi_stepper *sp = nw->sp;
+    const clsi_plan *residual = sp->residual->plan, *next = sp->next->plan;
+    if (!residual || !next || sp->next->n_parameters || sp->next->n_inputs != sp->residual->n_inputs)
+        return;
+    size_t n = next->n_constants, m = residual->n_constants;
+    double *work = nw->in - n;
+    if (!n || n > BORROWED_MOST || n > m || clsi_on_cache_line(work) != work ||
+        clsi_plan_size(next) - n > clsi_plan_size(residual) - m)
+        return;
+    nw->work_next = work;
+    nw->borrowed = n;
+}
+
+void clsi_run_next_there(clsi_newton *nw, double *out) {
+    const cls_program *p = nw->sp->next;
+    size_t size = nw->borrowed * sizeof(double);
+    double kept[BORROWED_MOST];
+    memcpy(kept, nw->work_next, size);
+    cls_program_prepare(p, nw->work_next);
+    clsi_program_early(p, nw->work_next, nw->in);
+    clsi_program_late(p, nw->work_next, nw->in, out);
+    memcpy(nw->work_next, kept, size);
+}
+
 static void carve_all(cls_simulator *sim, double *at) {
     const clsi_stepper *sp = sim->stepper;
     clsi_newton *nw = &sim->newton;
@@ -129,8 +158,9 @@ static void carve_all(cls_simulator *sim, double *at) {
         cls_program_prepare(programs[i].program, *programs[i].work);
     }
     /* many numbers stand where the residual reads them */
-    if (sp->lu && !sp->residual->n_parameters)
-        nw->in = clsi_program_inputs(sp->residual, nw->work_residual);
+    if (!sp->lu || sp->residual->n_parameters) return;
+    nw->in = clsi_program_inputs(sp->residual, nw->work_residual);
+    borrow(nw);
 }
 
 static size_t block_size(const cls_simulator *sim) {

@@ -352,7 +352,7 @@ enum {
     TURN = 4
 }; /* columns after which rows of separators take turns: they do not wait for each other */
 
-enum { AHEAD = 4 * CLSI_BLOCK }; /* numbers of a lane that are fetched into the cache meanwhile */
+enum { AHEAD = 8 * CLSI_BLOCK }; /* numbers of a lane that are fetched into the cache meanwhile */
 #if defined(__GNUC__)
 #define CLSI_FETCH(from) __builtin_prefetch(from)
 #else

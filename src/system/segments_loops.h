@@ -121,7 +121,7 @@ TARGET static int LOOP(open_walls)(const clsi_segments *s, const room *r, walls 
             size_t to = first + (w.target[k] & ~PARTLY);
             lanes v = LOOP(entry)(&w, k, (w.target[k] & PARTLY) != 0);
             EACH_PART for (int l = 0; l < WIDTH; l++) wrong |= (v.part[p] - v.part[p] != 0)[l];
-            for (; ready <= to && ready < last; ready++) zero(w.value, ready);
+            for (; to < last && ready <= to; ready++) zero(w.value, ready);
             if (to < last)
                 put(w.value, to, v);
             else

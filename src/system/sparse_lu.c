@@ -255,18 +255,20 @@ static int leave_out_zeros(clsi_sparse_lu *lu) {
 int clsi_sparse_lu_by_diagonals(size_t n, const size_t *start, const uint32_t *column,
                                 uint32_t *stands) {
     enum { LONG = 32 };
-    size_t *begin = clsi_calloc(2 * n + 1, sizeof *begin), used = 0, at = 0;
+    size_t *begin = clsi_calloc(2 * n + 1, sizeof *begin), at = 0, rest = SIZE_MAX;
     if (!begin) return 0;
     for (size_t i = 0; i < n; i++)
-        for (size_t k = start[i]; k < start[i + 1]; k++) used += !begin[n + column[k] - i]++;
+        for (size_t k = start[i]; k < start[i + 1]; k++) begin[n + column[k] - i]++;
     for (size_t d = 0; d <= 2 * n; d++) {
         size_t count = begin[d];
-        begin[d] = at;
-        at += count;
+        begin[d] = count < LONG ? rest : at;
+        if (count >= LONG) at += count;
     }
     for (size_t i = 0; i < n; i++)
-        for (size_t k = start[i]; k < start[i + 1]; k++)
-            stands[k] = (uint32_t)(LONG * used <= at ? begin[n + column[k] - i]++ : k);
+        for (size_t k = start[i]; k < start[i + 1]; k++) {
+            size_t *next = &begin[n + column[k] - i];
+            stands[k] = (uint32_t)(*next == rest ? at++ : (*next)++);
+        }
     free(begin);
     return 1;
 }

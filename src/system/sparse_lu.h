@@ -34,8 +34,8 @@ cls_status clsi_sparse_lu_create_fast(size_t n, const size_t *start, const uint3
 cls_status clsi_sparse_lu_create_placed(size_t n, const size_t *start, const uint32_t *column,
                                         const uint32_t *stands, clsi_sparse_lu **out,
                                         cls_error *error);
-/* Places for the entries of a pattern: by diagonals, where these are long, so that those of neighbouring cells are
- * neighbours; else as they are. 0: no memory. */
+/* Places for the entries of a pattern: long diagonals one after the other, so that those of neighbouring cells are
+ * neighbours; then what is in none, by rows. 0: no memory. */
 int clsi_sparse_lu_by_diagonals(size_t n, const size_t *start, const uint32_t *column,
                                 uint32_t *stands);
 void clsi_sparse_lu_free(clsi_sparse_lu **lu);

@@ -78,6 +78,53 @@ static void take(clsi_segments *s, const size_t *places, size_t begin, size_t en
     if (t.blocks * p > s->stretch.blocks * s->stretch.period) s->stretch = t;
 }
 
+/* ---- rows of the separators before the segments ---- */
+
+/* The entries of row i of the columns before `stop` from k on; *open: where those begin that nothing has come to by
+ * then. */
+static size_t pass_columns(const clsi_segments *s, size_t i, size_t k, size_t stop, size_t *open) {
+    for (; k < s->diagonal[i] && s->column[k] < stop; k++) {
+        size_t above = s->column[k], to = k + 1;
+        if (*open <= k) *open = k + 1;
+        for (size_t j = s->diagonal[above] + 1; j < s->first[above + 1]; j++) {
+            if (s->column[j] >= s->slots) continue;
+            while (to < s->diagonal[i] && s->column[to] < s->column[j]) to++;
+            if (to == s->diagonal[i] || s->column[to] != s->column[j]) continue;
+            if (*open <= to) *open = to + 1;
+        }
+    }
+    return k;
+}
+
+/* Whether row i repeats as the rows of the stretch do, and how. */
+static int wall_repeats(clsi_segments *s, size_t i, size_t number) {
+    clsi_stretch *t = &s->stretch;
+    size_t open = s->first[i], last = 0, periods = t->blocks * CLSI_BLOCK;
+    for (size_t k = s->from[i]; k < s->from[i + 1]; k++) {
+        size_t to = s->first[i] + (s->target[k] & ~CLSI_PARTLY);
+        if (to < s->diagonal[i] && to >= last) last = to + 1;
+    }
+    if (open < last) open = last;
+    size_t first = pass_columns(s, i, s->first[i], t->begin, &open), then = open;
+    size_t size = pass_columns(s, i, first, t->begin + t->period, &then) - first;
+    if (last > first || then - open != size || first + periods * size > s->diagonal[i]) return 0;
+    for (size_t k = first; k + size < first + periods * size; k++)
+        if (s->column[k + size] != s->column[k] + t->period) return 0;
+    size_t end = first + periods * size;
+    if (end < s->diagonal[i] && s->column[end] < t->begin + periods * t->period) return 0;
+    t->wall_first[number] = first;
+    t->wall_size[number] = size;
+    t->wall_ready[number] = open;
+    return 1;
+}
+
+static void find_walls(clsi_segments *s) {
+    size_t n = 0;
+    if (s->wide > CLSI_STRETCH_WALLS || !s->stretch.blocks) return;
+    while (n < s->wide && wall_repeats(s, s->slots + s->wide + n, n)) n++;
+    s->stretch.n_walls = n == s->wide ? n : 0;
+}
+
 int clsi_stretch_find(clsi_segments *s) {
     size_t *places = clsi_calloc(s->slots + 1, sizeof *places);
     if (!places) return 0;
@@ -93,6 +140,7 @@ int clsi_stretch_find(clsi_segments *s) {
         if (2 * s->stretch.blocks * s->stretch.period * CLSI_BLOCK > s->slots) break;
     }
     free(places);
+    find_walls(s);
     clsi_stretch_write(s);
     return 1;
 }

@@ -163,6 +163,83 @@ static void places_that_stay_zero_are_left_out(void **unused) {
     clsi_sparse_lu_free(&lu);
 }
 
+/* As `check`, of entries that stand by diagonals: by whole vectors of repeated rows, with machine code and without. */
+static void check_placed(const matrix *m, const uint32_t *stands, clsi_sparse_lu *lu,
+                         cls_random *random) {
+    static double a[MOST * (ROW + 4)], b[MOST], x[MOST], y[MOST], z[MOST];
+    clsi_sparse_lu plain = *lu;
+    double *work = calloc(clsi_sparse_lu_size(lu), sizeof *work);
+    plain.segments = NULL;
+    for (size_t k = 0; k < m->start[m->n]; k++) a[stands[k]] = m->value[k];
+    for (size_t i = 0; i < m->n; i++) b[i] = y[i] = cls_random_uniform(random);
+    assert_int_equal(clsi_sparse_lu_factor(&plain, a, work), 0);
+    clsi_sparse_lu_solve(&plain, work, y);
+    for (int code = 1; code >= 0; code--) {
+        if (!code) lu->segments->stretch.factor = lu->segments->stretch.back = NULL;
+        for (size_t k = 0; k < clsi_sparse_lu_size(lu); k++)
+            work[k] = NAN; /* nothing is read that is left over */
+        assert_int_equal(clsi_sparse_lu_factor_for(lu, a, b, work), 0);
+        clsi_sparse_lu_finish(lu, work, b, x);
+        assert_memory_equal(x, y, m->n * sizeof *x);
+        memcpy(z, b, sizeof b);
+        clsi_sparse_lu_solve(lu, work, z);
+        assert_memory_equal(z, y, m->n * sizeof *x);
+        for (size_t k = 0; k < m->start[m->n]; k += 7) {
+            double kept = a[k];
+            a[k] = k % 2 ? NAN : INFINITY;
+            assert_int_not_equal(clsi_sparse_lu_factor(lu, a, work), 0);
+            a[k] = kept;
+        }
+    }
+    free(work);
+}
+
+/* Kinds of unknowns stand behind each other: momenta, temperatures, ... */
+static size_t apart_in(size_t cells, size_t i, size_t j) {
+    size_t a = i % cells, b = j % cells;
+    return a > b ? a - b : b - a;
+}
+static int warm_cells(size_t n, size_t i, size_t j) {
+    size_t d = apart_in(n / 2, i, j);
+    return i / (n / 2) == j / (n / 2) ? d <= 1 : i > j && d == 0;
+}
+static int three_kinds(size_t n, size_t i, size_t j) {
+    return apart_in(n / 3, i, j) <= 1;
+}
+static int ring_of_cells(size_t n, size_t i, size_t j) {
+    size_t d = apart_in(n / 2, i, j);
+    return d <= 1 || d + 1 == n / 2;
+}
+static int bordered_cells(size_t n, size_t i, size_t j) {
+    return warm_cells(n, i, j) || i == n / 2 - 1 || j == n / 2 - 1;
+}
+
+static void rows_that_repeat(void **unused) {
+    (void)unused;
+    int (*const patterns[])(size_t, size_t, size_t) = {ring,        lower,         warm_cells,
+                                                       three_kinds, ring_of_cells, bordered_cells};
+    const size_t sizes[] = {402, 600, 1206};
+    static matrix m;
+    static uint32_t stands[MOST * (ROW + 4)];
+    size_t repeated = 0, walls = 0;
+    cls_random random;
+    cls_random_seed(&random, 13);
+    for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            clsi_sparse_lu *lu = NULL;
+            fill(&m, sizes[s], 0, &random, patterns[p]);
+            assert_true(clsi_sparse_lu_by_diagonals(m.n, m.start, m.column, stands));
+            assert_int_equal(
+                clsi_sparse_lu_create_placed(m.n, m.start, m.column, stands, &lu, NULL), CLS_OK);
+            assert_non_null(lu->segments);
+            if (lu->segments->stretch.blocks) repeated++;
+            if (lu->segments->stretch.n_walls) walls++;
+            check_placed(&m, stands, lu, &random);
+            clsi_sparse_lu_free(&lu);
+        }
+    assert_true(repeated >= 14 && walls >= 14); /* short ones may have no block of periods */
+}
+
 static int grid(size_t n, size_t i, size_t j) {
     size_t d = i > j ? i - j : j - i;
     (void)n;
@@ -231,6 +308,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bits_of_one_lane),
         cmocka_unit_test(places_that_stay_zero_are_left_out),
+        cmocka_unit_test(rows_that_repeat),
         cmocka_unit_test(a_grid_is_left_alone),
         cmocka_unit_test(a_missing_pivot_is_told),
         cmocka_unit_test(an_entry_that_is_no_number_is_told),
