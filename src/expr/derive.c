@@ -125,7 +125,12 @@ static cls_node mean(cls_graph *g, cls_node a, cls_node b) {
 static void discrete_power_slopes(cls_graph *g, cls_node exponent, const cls_node *u,
                                   const cls_node *w, cls_node *out) {
     if (cls_node_op(g, exponent) == CLS_OP_CONSTANT) {
-        out[0] = cls_quotient(g, CLS_FN_POWER, 1, 1, u[0], w[0], cls_node_value(g, exponent));
+        double c = cls_node_value(g, exponent);
+        int plain =
+            c == 2 && u[0] != w[0] && /* as cls_quotient has it, but for what it looks at */
+            (cls_node_op(g, u[0]) != CLS_OP_CONSTANT || cls_node_op(g, w[0]) != CLS_OP_CONSTANT);
+        out[0] =
+            plain ? cls_add(g, u[0], w[0]) : cls_quotient(g, CLS_FN_POWER, 1, 1, u[0], w[0], c);
         out[1] = cls_constant(g, 0);
         return;
     }

@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIN_RUN = 4 }; /* neighbours that are worth an operation of their own */
+enum {
+    MIN_RUN = 4,     /* neighbours that are worth an operation of their own */
+    LONG_RUN = 1024, /* on the average: no other order is looked for */
+};
 
 /* ---- registers and operations ---- */
 
@@ -254,7 +257,7 @@ static void choose_order(const clsi_planner *s, size_t n, clsi_pair *pairs, clsi
     for (size_t i = 0, count; i < n; i += count) {
         count = of_one_block(n - i, pairs + i);
         size_t runs = count_runs(s, count, pairs + i);
-        if (runs == 1) continue;
+        if (runs == 1 || runs * LONG_RUN < count) continue;
         for (int order = BY_SECOND; order <= BY_CONSTANT; order++) {
             memcpy(trial, pairs + i, count * sizeof *pairs);
             merge_sort(count, trial, spare, order);
