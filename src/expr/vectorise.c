@@ -33,9 +33,10 @@ static void count_use(clsi_planner *s, uint32_t reg) {
 static void count_uses(clsi_planner *s) {
     const cls_program *p = s->p;
     for (size_t k = 0; k < p->n_instructions; k++) {
-        count_use(s, s->outline->at[k].a);
-        if (!clsi_is_unary(&s->outline->operation[s->outline->of[k]]))
-            count_use(s, s->outline->at[k].b);
+        clsi_operands at = s->outline->at[k];
+        count_use(s, at.a);
+        if (at.a != at.b || !clsi_is_unary(&s->outline->operation[s->outline->of[k]]))
+            count_use(s, at.b);
     }
     for (size_t k = 0; k < p->n_outputs; k++) count_use(s, p->outputs[k]);
 }
