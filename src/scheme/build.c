@@ -178,7 +178,8 @@ void clsi_point_rates(clsi_step *st, const clsi_point *pt, cls_node *y, cls_node
 }
 
 clsi_point *clsi_point_start(clsi_step *st) {
-    return clsi_point_of_state(st, st->z0, 0);
+    if (!st->start) st->start = clsi_point_of_state(st, st->z0, 0);
+    return st->start;
 }
 
 /* Native state with y given; unknown u with z = z0 + h u, T = T0 exp(h u). */

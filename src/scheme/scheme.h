@@ -53,6 +53,7 @@ typedef struct clsi_step {
     size_t n_slabs;
     size_t first_open;  /* no equation before this one is missing */
     clsi_point *points; /* the same for points */
+    clsi_point *start;  /* among them, once it is asked for */
     size_t n_points;
     const cls_node *dS; /* (n + m) for clsi_flows_at; NULL: the gradient at the place */
     int composed;       /* stages of the scheme go to and fro */
