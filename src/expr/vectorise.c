@@ -163,6 +163,7 @@ static void number_by_kinds(clsi_planner *s) {
     size_t n = p->n_instructions;
     uint32_t *begin = clsi_malloc((s->n_kinds + 1) * sizeof *begin), *number = s->kind, at = 0;
     s->at = clsi_malloc(n * sizeof *s->at);
+    clsi_expect_use(s->at, n * sizeof *s->at);
     if (s->negative) s->turned = clsi_malloc(n * sizeof *s->turned);
     s->failed |= !begin || !s->at || (s->negative && !s->turned);
     if (!s->failed) {
@@ -189,6 +190,7 @@ static int open_planner(clsi_planner *s) {
     size_t n = s->p->n_instructions;
     s->plan = clsi_calloc(1, sizeof *s->plan);
     s->kind = clsi_malloc(n * sizeof *s->kind);
+    clsi_expect_use(s->kind, n * sizeof *s->kind);
     s->mark = clsi_calloc(n, 1);
     s->outputs = clsi_malloc((s->p->n_outputs + 1) * sizeof *s->outputs);
     if (!s->plan || !s->kind || !s->mark || !s->outputs) return 0;
@@ -201,6 +203,7 @@ static int open_planner(clsi_planner *s) {
 static void open_places(clsi_planner *s) {
     s->place = clsi_malloc((s->base + s->p->n_instructions) * sizeof *s->place);
     s->failed |= !s->place;
+    clsi_expect_use(s->place, (s->base + s->p->n_instructions) * sizeof *s->place);
     for (size_t k = 0; k < s->p->n_constants && !s->failed; k++) s->place[k] = CLSI_NOWHERE;
     for (size_t k = 0; k < s->p->n_inputs && !s->failed; k++)
         s->place[s->p->n_constants + k] = (uint32_t)k;
