@@ -230,6 +230,7 @@ static cls_status outline(const cls_graph *g, int lean, const cls_node *inputs,
     if (status == CLS_OK) {
         lean = is_lean(g, p, lean);
         reg = clsi_malloc(g->n * sizeof *reg); /* read where a node is reached or an input */
+        if (4 * p->n_instructions > g->n) clsi_expect_use(reg, g->n * sizeof *reg);
         p->constants = clsi_calloc(p->n_constants, sizeof *p->constants);
         p->node = lean ? NULL : clsi_calloc(p->n_instructions, sizeof *p->node);
         p->outputs = clsi_calloc(p->n_outputs, sizeof *p->outputs);

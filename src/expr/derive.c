@@ -215,6 +215,7 @@ static cls_node *values_at(cls_graph *g, const clsi_cone *cone, size_t n, const 
         (void)clsi_graph_no_memory(g);
         return NULL;
     }
+    clsi_expect_use(map, cone->n * sizeof *map);
     memcpy(map, cone->node, cone->n * sizeof *map);
     if (changes_nothing(n, from, to)) {
         free(active);
