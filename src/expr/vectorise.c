@@ -180,8 +180,6 @@ static void number_by_kinds(clsi_planner *s) {
             s->outputs[k] = by_kinds(s, number, p->outputs[k]);
     }
     free(begin);
-    free(s->kind);
-    s->kind = NULL;
 }
 
 /* ---- the whole ---- */
@@ -189,7 +187,7 @@ static void number_by_kinds(clsi_planner *s) {
 static int open_planner(clsi_planner *s) {
     size_t n = s->p->n_instructions;
     s->plan = clsi_calloc(1, sizeof *s->plan);
-    s->kind = clsi_malloc(n * sizeof *s->kind);
+    s->kind = clsi_malloc((s->base + n) * sizeof *s->kind);
     clsi_expect_use(s->kind, n * sizeof *s->kind);
     s->mark = clsi_calloc(n, 1);
     s->outputs = clsi_malloc((s->p->n_outputs + 1) * sizeof *s->outputs);
@@ -199,14 +197,12 @@ static int open_planner(clsi_planner *s) {
     return s->plan->outputs && !s->failed;
 }
 
-/* Room for where things are in the plan. */
+/* Where things are in the plan; what kind of work they are is known from their numbers now. */
 static void open_places(clsi_planner *s) {
-    s->place = clsi_malloc((s->base + s->p->n_instructions) * sizeof *s->place);
-    s->failed |= !s->place;
-    clsi_expect_use(s->place, (s->base + s->p->n_instructions) * sizeof *s->place);
-    for (size_t k = 0; k < s->p->n_constants && !s->failed; k++) s->place[k] = CLSI_NOWHERE;
-    for (size_t k = 0; k < s->p->n_inputs && !s->failed; k++)
-        s->place[s->p->n_constants + k] = (uint32_t)k;
+    s->place = s->kind;
+    s->kind = NULL;
+    for (size_t k = 0; k < s->p->n_constants; k++) s->place[k] = CLSI_NOWHERE;
+    for (size_t k = 0; k < s->p->n_inputs; k++) s->place[s->p->n_constants + k] = (uint32_t)k;
 }
 
 static void close_planner(clsi_planner *s) {
