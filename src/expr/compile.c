@@ -28,7 +28,8 @@ typedef struct reached {
 } reached;
 
 /* The first one from k on; r->top: none. */
-static size_t next_reached(const reached *r, size_t k) {
+static inline size_t next_reached(const reached *r, size_t k) {
+    if (k < r->top && r->mark[k] & REACHED) return k; /* mostly */
     do k += clsi_unmarked(r->mark + k, r->top - k);
     while (k < r->top && !(r->mark[k] & REACHED) && ++k);
     return k;
@@ -67,25 +68,27 @@ static int is_leaf(const cls_graph *g, size_t k) {
 }
 
 /* One walk up: what is late because it contains a late input. Counts what there is. */
-static void count_reached(const cls_graph *g, const cls_node *inputs, reached *r, cls_program *p) {
+static cls_status count_reached(const cls_graph *g, const cls_node *inputs, reached *r,
+                                cls_program *p, cls_error *error) {
     unsigned char *mark = r->mark;
     for (size_t k = 0; k < p->n_inputs; k++)
         mark[inputs[k]] |= (unsigned char)(k < p->n_early_inputs ? INPUT : INPUT | LATE);
     EACH_REACHED(k, r) {
+        if (is_leaf(g, k)) {
+            if (g->nodes[k].op == CLS_OP_SYMBOL && !(mark[k] & INPUT))
+                return clsi_fail(error, CLS_SYSTEM, "the symbol '%s' has no value here",
+                                 cls_node_name(g, (cls_node)k));
+            p->n_constants += g->nodes[k].op == CLS_OP_CONSTANT;
+            continue;
+        }
         size_t args = clsi_arg_count(g, k);
-        for (size_t i = 0; i < args; i++) mark[k] |= mark[clsi_arg(g, k, i)] & LATE;
-        p->n_constants += g->nodes[k].op == CLS_OP_CONSTANT;
-        if (!is_leaf(g, k)) p->end[stage_of(mark[k])]++;
+        unsigned late = 0;
+        for (size_t i = 0; i < args; i++) late |= mark[clsi_arg(g, k, i)];
+        mark[k] |= (unsigned char)(late & LATE);
+        p->end[stage_of(mark[k])]++;
     }
     for (int now = 1; now < CLSI_STAGES; now++) p->end[now] += p->end[now - 1];
     p->n_instructions = p->end[CLSI_STAGES - 1];
-}
-
-static cls_status check_symbols(const cls_graph *g, const reached *r, cls_error *error) {
-    EACH_REACHED(k, r)
-    if (g->nodes[k].op == CLS_OP_SYMBOL && !(r->mark[k] & INPUT))
-        return clsi_fail(error, CLS_SYSTEM, "the symbol '%s' has no value here",
-                         cls_node_name(g, (cls_node)k));
     return CLS_OK;
 }
 
@@ -222,12 +225,12 @@ static cls_status outline(const cls_graph *g, int lean, const cls_node *inputs,
     uint32_t *reg = NULL;
     if (r.mark) {
         mark_reached(g, p->n_first_outputs, p->n_outputs, outputs, &r);
-        count_reached(g, inputs, &r, p);
-        status = check_symbols(g, &r, error);
+        status = count_reached(g, inputs, &r, p, error);
     }
     if (status == CLS_OK) {
         lean = is_lean(g, p, lean);
         reg = clsi_malloc(g->n * sizeof *reg); /* read where a node is reached or an input */
+        if (4 * p->n_instructions > g->n) clsi_expect_use(reg, g->n * sizeof *reg);
         p->constants = clsi_calloc(p->n_constants, sizeof *p->constants);
         p->node = lean ? NULL : clsi_calloc(p->n_instructions, sizeof *p->node);
         p->outputs = clsi_calloc(p->n_outputs, sizeof *p->outputs);

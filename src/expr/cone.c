@@ -110,8 +110,14 @@ static int fill_dense(const cls_graph *g, clsi_cone *c) {
             mark_arguments(g, c, (cls_node)(64 * w + highest));
             left = c->bits[w] & ((UINT64_C(1) << highest) - 1); /* arguments may be there, too */
         }
-    if (!clsi_grow(&c->node, &c->room, n, sizeof *c->node)) return 0;
+    cls_node *node = clsi_malloc(n * sizeof *node); /* as large as it is */
+    if (!node) return 0;
+    if (c->node != c->few) free(c->node);
+    c->node = node;
+    c->room = n;
     c->n = 0;
+    clsi_expect_use(node, n * sizeof *node);
+    if (4 * n > g->n) clsi_expect_use(c->place, g->n * sizeof *c->place);
     for (size_t w = 0; w < words; w++)
         for (uint64_t left = c->bits[w]; left; left &= left - 1) {
             cls_node a = (cls_node)(64 * w + (unsigned)__builtin_ctzll(left));

@@ -125,7 +125,12 @@ static cls_node mean(cls_graph *g, cls_node a, cls_node b) {
 static void discrete_power_slopes(cls_graph *g, cls_node exponent, const cls_node *u,
                                   const cls_node *w, cls_node *out) {
     if (cls_node_op(g, exponent) == CLS_OP_CONSTANT) {
-        out[0] = cls_quotient(g, CLS_FN_POWER, 1, 1, u[0], w[0], cls_node_value(g, exponent));
+        double c = cls_node_value(g, exponent);
+        int plain =
+            c == 2 && u[0] != w[0] && /* as cls_quotient has it, but for what it looks at */
+            (cls_node_op(g, u[0]) != CLS_OP_CONSTANT || cls_node_op(g, w[0]) != CLS_OP_CONSTANT);
+        out[0] =
+            plain ? cls_add(g, u[0], w[0]) : cls_quotient(g, CLS_FN_POWER, 1, 1, u[0], w[0], c);
         out[1] = cls_constant(g, 0);
         return;
     }
@@ -137,25 +142,25 @@ static void discrete_power_slopes(cls_graph *g, cls_node exponent, const cls_nod
     out[1] = cls_mul(g, outer, mean(g, log_u, log_w));
 }
 
-/* Slopes of node k between its arguments at the two points, u[i] and w[i]. */
-static void discrete_slopes(cls_graph *g, cls_node k, const cls_node *u, const cls_node *w,
-                            cls_node *out) {
+static void discrete_division_slopes(cls_graph *g, unsigned wanted, const cls_node *u,
+                                     const cls_node *w, cls_node *out) {
+    int same = u[1] == w[1];
+    cls_node product = same && !(wanted & 2) ? u[1] : cls_mul(g, u[1], w[1]);
+    if (wanted & 1) out[0] = same ? one_over(g, u[1]) : cls_div(g, mean(g, u[1], w[1]), product);
+    if (wanted & 2) out[1] = cls_neg(g, cls_div(g, mean(g, u[0], w[0]), product));
+}
+
+/* Slopes of node k between its arguments at the two points, u[i] and w[i], as far as they are wanted: values that
+ * these do not contain may be absent (mark_values). */
+static void discrete_slopes(cls_graph *g, cls_node k, unsigned wanted, const cls_node *u,
+                            const cls_node *w, cls_node *out) {
     clsi_node n = g->nodes[k];
     switch ((cls_op)n.op) {
     case CLS_OP_MUL:
-        out[0] = mean(g, u[1], w[1]);
-        out[1] = mean(g, u[0], w[0]);
+        if (wanted & 1) out[0] = mean(g, u[1], w[1]);
+        if (wanted & 2) out[1] = mean(g, u[0], w[0]);
         break;
-    case CLS_OP_DIV:
-        if (u[1] == w[1]) {
-            out[0] = one_over(g, u[1]);
-            out[1] = cls_neg(g, cls_div(g, mean(g, u[0], w[0]), square(g, u[1])));
-        } else {
-            cls_node product = cls_mul(g, u[1], w[1]);
-            out[0] = cls_div(g, mean(g, u[1], w[1]), product);
-            out[1] = cls_neg(g, cls_div(g, mean(g, u[0], w[0]), product));
-        }
-        break;
+    case CLS_OP_DIV: discrete_division_slopes(g, wanted, u, w, out); break;
     case CLS_OP_POW: discrete_power_slopes(g, n.arg[1], u, w, out); break;
     case CLS_OP_FUNCTION:
         out[0] = cls_quotient(g, (cls_function)n.function, 1, 1, u[0], w[0], 0);
@@ -192,9 +197,16 @@ static cls_status out_of_memory(cls_graph *g, size_t n, size_t stride, cls_node 
     return clsi_graph_no_memory(g);
 }
 
-/* Every member of the cone with the symbols replaced; NULL: no memory. */
+/* A step begins where the state is. */
+static int changes_nothing(size_t n, const cls_node *from, const cls_node *to) {
+    size_t i = 0;
+    while (i < n && from[i] == to[i]) i++;
+    return i == n;
+}
+
+/* Every member of the cone (those marked, if given) with the symbols replaced; NULL: no memory. */
 static cls_node *values_at(cls_graph *g, const clsi_cone *cone, size_t n, const cls_node *from,
-                           const cls_node *to) {
+                           const cls_node *to, const unsigned char *marked) {
     unsigned char *active = clsi_calloc(cone->n, 1);
     cls_node *map = clsi_malloc(cone->n * sizeof *map);
     if (!active || !map) {
@@ -203,14 +215,23 @@ static cls_node *values_at(cls_graph *g, const clsi_cone *cone, size_t n, const 
         (void)clsi_graph_no_memory(g);
         return NULL;
     }
+    clsi_expect_use(map, cone->n * sizeof *map);
+    memcpy(map, cone->node, cone->n * sizeof *map);
+    if (changes_nothing(n, from, to)) {
+        free(active);
+        return map;
+    }
     clsi_cone_active(g, cone, n, from, active);
-    for (size_t k = 0; k < cone->n; k++) map[k] = cone->node[k];
     for (size_t i = 0; i < n; i++) {
         uint32_t at = clsi_cone_at(cone, from[i]);
         if (at) map[at - 1] = to[i];
     }
     for (size_t k = 0; k < cone->n; k++) {
         cls_node a = cone->node[k];
+        if (marked && !marked[k]) { /* nobody may use it */
+            if (active[k]) map[k] = CLS_NO_NODE;
+            continue;
+        }
         if (!active[k] || map[k] != a || g->nodes[a].op == CLS_OP_SYMBOL) continue;
         cls_node args[CLSI_NODE_ARGS] = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE};
         size_t n_args = clsi_arg_count(g, a);
@@ -220,13 +241,6 @@ static cls_node *values_at(cls_graph *g, const clsi_cone *cone, size_t n, const 
     }
     free(active);
     return map;
-}
-
-/* A step begins where the state is. */
-static int changes_nothing(size_t n, const cls_node *from, const cls_node *to) {
-    size_t i = 0;
-    while (i < n && from[i] == to[i]) i++;
-    return i == n;
 }
 
 cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, size_t n,
@@ -240,7 +254,7 @@ cls_status cls_substitute(cls_graph *g, size_t count, const cls_node *nodes, siz
         return graph_result(g);
     }
     if (!clsi_cone_create(g, count, nodes, &cone)) return out_of_memory(g, count, 1, out);
-    cls_node *map = values_at(g, &cone, n, from, to);
+    cls_node *map = values_at(g, &cone, n, from, to, NULL);
     for (size_t i = 0; i < count; i++) {
         uint32_t at = map ? clsi_cone_at(&cone, nodes[i]) : 0;
         out[i] = at ? map[at - 1] : CLS_NO_NODE;
@@ -373,7 +387,7 @@ static void walk_back(cls_graph *g, const clsi_cone *cone, size_t n, const cls_n
             if (at_u) u[i] = at_u[arg[i]], w[i] = at_w[arg[i]];
         }
         if (at_u)
-            discrete_slopes(g, cone->node[k], u, w, slope);
+            discrete_slopes(g, cone->node[k], wanted, u, w, slope);
         else
             slopes(g, cone->node[k], wanted, slope);
         for (size_t i = 0; i < args; i++)
@@ -473,6 +487,40 @@ cls_status clsi_slopes_between(cls_graph *g, cls_node a, size_t n, const cls_nod
     return cls_gradient(g, a, n, nodes, out);
 }
 
+/* Which values at the ends the slopes of a node contain, besides those of their own arguments: of a sum none, so
+ * that the energy itself and the partial sums of its cells are not built. */
+static unsigned values_in_slopes(const cls_graph *g, cls_node a, unsigned wanted) {
+    switch ((cls_op)g->nodes[a].op) {
+    case CLS_OP_ADD:
+    case CLS_OP_SUB:
+    case CLS_OP_NEG: return 0;
+    case CLS_OP_MUL: return (wanted & 1 ? 2u : 0u) | (wanted & 2 ? 1u : 0u);
+    case CLS_OP_DIV: return wanted & 2 ? 3u : 2u;
+    default: return ~0u;
+    }
+}
+
+/* marked[k] = 1 for active members whose values at the ends are in slopes, or in such values. */
+static void mark_values(const cls_graph *g, const clsi_cone *cone, size_t n,
+                        const cls_node *symbols, unsigned char *active, unsigned char *marked) {
+    clsi_cone_active(g, cone, n, symbols, active);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t at = clsi_cone_at(cone, symbols[i]);
+        if (at) active[at - 1] = LEAF;
+    }
+    for (size_t k = cone->n; k-- > 0;) {
+        if (!active[k] || active[k] == LEAF) continue;
+        size_t args = clsi_arg_count(g, cone->node[k]);
+        unsigned wanted = 0;
+        for (size_t i = 0; i < args && i < 3; i++)
+            wanted |= active[clsi_cone_at(cone, clsi_arg(g, cone->node[k], i)) - 1] ? 1u << i : 0;
+        unsigned values = marked[k] ? ~0u : values_in_slopes(g, cone->node[k], wanted);
+        for (size_t i = 0; i < args; i++)
+            if (values >> (i < 3 ? i : 2) & 1)
+                marked[clsi_cone_at(cone, clsi_arg(g, cone->node[k], i)) - 1] = 1;
+    }
+}
+
 cls_status cls_discrete_gradient(cls_graph *g, cls_node a, size_t n, const cls_node *symbols,
                                  const cls_node *u, const cls_node *w, cls_node *out) {
     NEED(NULL, g);
@@ -480,9 +528,19 @@ cls_status cls_discrete_gradient(cls_graph *g, cls_node a, size_t n, const cls_n
     clsi_cone cone;
     if (a >= g->n) return nothing(g, n, out);
     if (!clsi_cone_create(g, 1, &a, &cone)) return out_of_memory(g, n, 1, out);
-    cls_node *at_u = values_at(g, &cone, n, symbols, u), *at_w = values_at(g, &cone, n, symbols, w);
+    unsigned char *active = clsi_calloc(cone.n, 1), *marked = clsi_calloc(cone.n, 1);
+    cls_node *at_u = NULL, *at_w = NULL;
+    if (active && marked) {
+        mark_values(g, &cone, n, symbols, active, marked);
+        at_u = values_at(g, &cone, n, symbols, u, marked);
+        at_w = values_at(g, &cone, n, symbols, w, marked);
+    } else {
+        (void)clsi_graph_no_memory(g);
+    }
     cls_status status = nothing(g, n, out);
     if (at_u && at_w) status = reverse(g, &cone, n, symbols, at_u, at_w, out);
+    free(active);
+    free(marked);
     free(at_u);
     free(at_w);
     clsi_cone_free(&cone);

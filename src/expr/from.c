@@ -126,6 +126,7 @@ size_t clsi_values_in_common(const cls_graph *g, size_t n, const cls_node *nodes
                              cls_node out[CLSI_VALUES_MOST]) {
     clsi_cone mine, theirs;
     size_t count = 0;
+    if (n > LONGEST || n_others > LONGEST) return 0; /* without looking */
     int ok = clsi_cone_create(g, n, nodes, &mine);
     ok &= clsi_cone_create(g, n_others, others, &theirs);
     unsigned char *active = clsi_calloc(mine.n + 1, 1);

@@ -83,6 +83,8 @@ int clsi_outline_open(clsi_outline *o, size_t n) {
     clsi_operation_key sum = {CLSI_ADD, 0};
     *o = (clsi_outline){.of = clsi_malloc((n + 1) * sizeof *o->of),
                         .at = clsi_malloc((n + 1) * sizeof *o->at)};
+    clsi_expect_use(o->of, n * sizeof *o->of);
+    clsi_expect_use(o->at, n * sizeof *o->at);
     return o->of && o->at && number_of(o, &sum) == CLSI_OUTLINE_SUM + 1;
 }
 

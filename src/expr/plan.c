@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIN_RUN = 4 }; /* neighbours that are worth an operation of their own */
+enum {
+    MIN_RUN = 4,     /* neighbours that are worth an operation of their own */
+    LONG_RUN = 1024, /* on the average: no other order is looked for */
+};
 
 /* ---- registers and operations ---- */
 
@@ -141,8 +144,23 @@ static size_t ascending(size_t n, const clsi_pair *pairs, int second) {
     return i < n ? i : n;
 }
 
+/* What a walk back over the cells has made descends. */
+static void turn_round(size_t n, clsi_pair *pairs, int second) {
+    for (size_t begin = 0, end; begin < n; begin = end) {
+        end = begin + 1;
+        while (end < n && is_before(&pairs[end], &pairs[end - 1], second)) end++;
+        for (size_t i = begin, j = end; i + 1 < j; i++) {
+            clsi_pair pair = pairs[i];
+            pairs[i] = pairs[--j];
+            pairs[j] = pair;
+        }
+    }
+}
+
 /* Stretches that ascend, of which the cells of an array have a few, two and two into one until all do. */
 static void merge_sort(size_t n, clsi_pair *pairs, clsi_pair *spare, int second) {
+    if (ascending(n, pairs, second) == n) return;
+    turn_round(n, pairs, second);
     for (;;) {
         clsi_pair *to = spare;
         for (size_t begin = 0; begin < n;) {
@@ -254,7 +272,7 @@ static void choose_order(const clsi_planner *s, size_t n, clsi_pair *pairs, clsi
     for (size_t i = 0, count; i < n; i += count) {
         count = of_one_block(n - i, pairs + i);
         size_t runs = count_runs(s, count, pairs + i);
-        if (runs == 1) continue;
+        if (runs == 1 || runs * LONG_RUN < count) continue;
         for (int order = BY_SECOND; order <= BY_CONSTANT; order++) {
             memcpy(trial, pairs + i, count * sizeof *pairs);
             merge_sort(count, trial, spare, order);

@@ -33,9 +33,10 @@ static void count_use(clsi_planner *s, uint32_t reg) {
 static void count_uses(clsi_planner *s) {
     const cls_program *p = s->p;
     for (size_t k = 0; k < p->n_instructions; k++) {
-        count_use(s, s->outline->at[k].a);
-        if (!clsi_is_unary(&s->outline->operation[s->outline->of[k]]))
-            count_use(s, s->outline->at[k].b);
+        clsi_operands at = s->outline->at[k];
+        count_use(s, at.a);
+        if (at.a != at.b || !clsi_is_unary(&s->outline->operation[s->outline->of[k]]))
+            count_use(s, at.b);
     }
     for (size_t k = 0; k < p->n_outputs; k++) count_use(s, p->outputs[k]);
 }
@@ -162,6 +163,7 @@ static void number_by_kinds(clsi_planner *s) {
     size_t n = p->n_instructions;
     uint32_t *begin = clsi_malloc((s->n_kinds + 1) * sizeof *begin), *number = s->kind, at = 0;
     s->at = clsi_malloc(n * sizeof *s->at);
+    clsi_expect_use(s->at, n * sizeof *s->at);
     if (s->negative) s->turned = clsi_malloc(n * sizeof *s->turned);
     s->failed |= !begin || !s->at || (s->negative && !s->turned);
     if (!s->failed) {
@@ -178,8 +180,6 @@ static void number_by_kinds(clsi_planner *s) {
             s->outputs[k] = by_kinds(s, number, p->outputs[k]);
     }
     free(begin);
-    free(s->kind);
-    s->kind = NULL;
 }
 
 /* ---- the whole ---- */
@@ -187,7 +187,8 @@ static void number_by_kinds(clsi_planner *s) {
 static int open_planner(clsi_planner *s) {
     size_t n = s->p->n_instructions;
     s->plan = clsi_calloc(1, sizeof *s->plan);
-    s->kind = clsi_malloc(n * sizeof *s->kind);
+    s->kind = clsi_malloc((s->base + n) * sizeof *s->kind);
+    clsi_expect_use(s->kind, n * sizeof *s->kind);
     s->mark = clsi_calloc(n, 1);
     s->outputs = clsi_malloc((s->p->n_outputs + 1) * sizeof *s->outputs);
     if (!s->plan || !s->kind || !s->mark || !s->outputs) return 0;
@@ -196,13 +197,12 @@ static int open_planner(clsi_planner *s) {
     return s->plan->outputs && !s->failed;
 }
 
-/* Room for where things are in the plan. */
+/* Where things are in the plan; what kind of work they are is known from their numbers now. */
 static void open_places(clsi_planner *s) {
-    s->place = clsi_malloc((s->base + s->p->n_instructions) * sizeof *s->place);
-    s->failed |= !s->place;
-    for (size_t k = 0; k < s->p->n_constants && !s->failed; k++) s->place[k] = CLSI_NOWHERE;
-    for (size_t k = 0; k < s->p->n_inputs && !s->failed; k++)
-        s->place[s->p->n_constants + k] = (uint32_t)k;
+    s->place = s->kind;
+    s->kind = NULL;
+    for (size_t k = 0; k < s->p->n_constants; k++) s->place[k] = CLSI_NOWHERE;
+    for (size_t k = 0; k < s->p->n_inputs; k++) s->place[s->p->n_constants + k] = (uint32_t)k;
 }
 
 static void close_planner(clsi_planner *s) {

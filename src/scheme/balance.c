@@ -33,6 +33,7 @@
 #include "scheme/scheme.h"
 #include "base/base.h"
 #include "expr/graph.h"
+#include "expr/program.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -325,7 +326,9 @@ static int read_inputs(const clsi_step *st, stiffness *x) {
 
 static int run_outputs(const clsi_step *st, stiffness *x) {
     cls_program *p = NULL;
-    if (cls_program_create(st->g, x->n_in, x->in, x->n_out, x->out, &p, NULL) != CLS_OK) return 0;
+    if (clsi_program_create_lean(st->g, 0, x->n_in, x->n_in, x->in, x->n_out, x->n_out, x->out, &p,
+                                 NULL) != CLS_OK)
+        return 0;
     double *work = clsi_calloc(cls_program_work_size(p) + 1, sizeof *work);
     int good = work != NULL;
     if (good) {

@@ -128,11 +128,26 @@ cls_node *clsi_inputs(clsi_step *st, double c) {
     return u;
 }
 
-clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, double c) {
+/* How y moves there; slope: the energy's in q. */
+static void add_rates(clsi_step *st, clsi_point *pt, const cls_node *slope, double c) {
+    cls_graph *g = st->g;
+    pt->rate_q = clsi_nodes(st, st->nq);
+    pt->rate_p = clsi_nodes(st, st->n);
+    pt->rate_S = clsi_nodes(st, st->m);
+    clsi_place here = {pt->q, pt->v, pt->p, pt->S, pt->T, pt->t, clsi_inputs(st, c)};
+    clsi_flows flows = clsi_flows_at(st, &here);
+    if (clsi_brackets_at(st->s, &st->s->bound, &here, slope, pt->rate_q, pt->rate_p) != CLS_OK)
+        st->exhausted = 1;
+    for (size_t j = 0; j < st->n; j++) pt->rate_p[j] = cls_sub(g, flows.force[j], pt->rate_p[j]);
+    for (size_t i = 0; i < st->m; i++) pt->rate_S[i] = cls_div(g, flows.heat[i], pt->T[i]);
+    memcpy(pt->account, flows.account, sizeof pt->account);
+}
+
+static clsi_point *point_of_state(clsi_step *st, const cls_node *z, double c, int moves) {
     cls_node t = clsi_time(st, c);
     const clsi_form *f = st->f;
     cls_graph *g = st->g;
-    size_t nq = st->nq, n = st->n, m = st->m, count = 2 * nq + 2 * n + 2 * m;
+    size_t nq = st->nq, n = st->n, m = st->m, count = nq + 2 * n + 2 * m + (moves ? nq : 0);
     clsi_point *pt = new_point(st);
     cls_node *all = clsi_nodes(st, count), *to = clsi_nodes(st, st->nz + 1);
     cls_node *from = clsi_nodes(st, st->nz + 1);
@@ -144,7 +159,7 @@ clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, double c) {
     memcpy(pt->p, f->p, n * sizeof *all);
     memcpy(pt->S, f->S, m * sizeof *all);
     memcpy(pt->T, f->T, m * sizeof *all);
-    memcpy(slope, f->energy_q, nq * sizeof *all);
+    if (moves) memcpy(slope, f->energy_q, nq * sizeof *all);
     memcpy(from, f->z, st->nz * sizeof *from);
     memcpy(to, z, st->nz * sizeof *to);
     from[st->nz] = st->s->t;
@@ -152,17 +167,12 @@ clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, double c) {
     (void)cls_substitute(g, count, all, st->nz + 1, from, to, all);
     pt->z = to;
     pt->t = t;
-    pt->rate_q = clsi_nodes(st, nq);
-    pt->rate_p = clsi_nodes(st, n);
-    pt->rate_S = clsi_nodes(st, m);
-    clsi_place here = {pt->q, pt->v, pt->p, pt->S, pt->T, t, clsi_inputs(st, c)};
-    clsi_flows flows = clsi_flows_at(st, &here);
-    if (clsi_brackets_at(st->s, &st->s->bound, &here, slope, pt->rate_q, pt->rate_p) != CLS_OK)
-        st->exhausted = 1;
-    for (size_t j = 0; j < n; j++) pt->rate_p[j] = cls_sub(g, flows.force[j], pt->rate_p[j]);
-    for (size_t i = 0; i < m; i++) pt->rate_S[i] = cls_div(g, flows.heat[i], pt->T[i]);
-    memcpy(pt->account, flows.account, sizeof pt->account);
+    if (moves) add_rates(st, pt, slope, c);
     return pt;
+}
+
+clsi_point *clsi_point_of_state(clsi_step *st, const cls_node *z, double c) {
+    return point_of_state(st, z, c, 1);
 }
 
 void clsi_point_rates(clsi_step *st, const clsi_point *pt, cls_node *y, cls_node *rate) {
@@ -178,7 +188,8 @@ void clsi_point_rates(clsi_step *st, const clsi_point *pt, cls_node *y, cls_node
 }
 
 clsi_point *clsi_point_start(clsi_step *st) {
-    return clsi_point_of_state(st, st->z0, 0);
+    if (!st->start) st->start = clsi_point_of_state(st, st->z0, 0);
+    return st->start;
 }
 
 /* Native state with y given; unknown u with z = z0 + h u, T = T0 exp(h u). */
@@ -251,10 +262,10 @@ static void demand(clsi_step *st, const clsi_point *pt, const cls_node *q, const
 }
 
 /* A point whose state is unknown. */
-static clsi_point *unknown_point(clsi_step *st, double c) {
+static clsi_point *unknown_point(clsi_step *st, double c, int moves) {
     size_t first = st->n_unknowns;
     cls_node *z = unknown_state(st, st->z1 ? rates_between(st) : guessed_rates(st));
-    clsi_point *pt = clsi_point_of_state(st, z, c);
+    clsi_point *pt = point_of_state(st, z, c, moves);
     pt->first_unknown = st->exhausted ? 0 : first;
     return pt;
 }
@@ -268,19 +279,27 @@ clsi_point *clsi_point_of_y(clsi_step *st, const cls_node *q, const cls_node *p,
         memcpy(z + st->nq + st->n, S, st->m * sizeof *z);
         return clsi_point_of_state(st, z, c);
     }
-    clsi_point *pt = unknown_point(st, c);
+    clsi_point *pt = unknown_point(st, c, 1);
     demand(st, pt, q, p, S);
     return pt;
 }
 
-clsi_point *clsi_point_next(clsi_step *st) {
-    clsi_point *next = st->z1 ? clsi_point_of_state(st, st->z1, 1) : unknown_point(st, 1);
+static clsi_point *next_point(clsi_step *st, int moves) {
+    clsi_point *next = st->z1 ? point_of_state(st, st->z1, 1, moves) : unknown_point(st, 1, moves);
     if (st->z1) next->first_unknown = SIZE_MAX;
     memcpy(st->next, next->z, st->nz * sizeof *next->z);
     for (size_t k = 0; k < st->nz && !st->exhausted; k++)
         st->change[k] = st->z1 ? cls_sub(st->g, st->z1[k], st->z0[k])
                                : cls_mul(st->g, st->h, st->unknown[next->first_unknown + k]);
     return next;
+}
+
+clsi_point *clsi_point_next(clsi_step *st) {
+    return next_point(st, 1);
+}
+
+clsi_point *clsi_point_end(clsi_step *st) {
+    return next_point(st, 0);
 }
 
 void clsi_finish(clsi_step *st, const clsi_point *next, const cls_node *q, const cls_node *p,

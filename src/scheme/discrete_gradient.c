@@ -152,8 +152,10 @@ static void projected_brackets(clsi_step *st, const clsi_place *middle, const gr
 static void write_step(clsi_step *st, int settles) {
     cls_graph *g = st->g;
     size_t nq = st->nq, n = st->n, m = st->m;
-    clsi_point *start = clsi_point_start(st), *next = clsi_point_next(st);
     int phase = st->f->kind == CLSI_FORM_PHASE;
+    /* in observables nobody asks for the rates either, but they are older than what contains them: the bits stay */
+    clsi_point *start = clsi_point_start(st),
+               *next = phase ? clsi_point_end(st) : clsi_point_next(st);
     gradient star = phase ? of_hamiltonian(st, next) : in_observables(st, start, next);
     clsi_place middle = {clsi_mean(st, nq, start->q, next->q),
                          star.v,

@@ -116,9 +116,54 @@ static cls_status lift(lifter *x, cls_error *error) {
     return cls_graph_status(st->g, error);
 }
 
+/* ---- is there anything to lift? ---- */
+
+enum { STRANGE = 64 }; /* rows unlike those before that are looked at one by one */
+
+static int is_row_local(const clsi_columns *column, size_t n, const cls_node *members) {
+    size_t found = 0;
+    for (size_t k = 0; k < n; k++)
+        found += members[k] < column->size && column->of[members[k]] != 0;
+    return found <= LOCAL;
+}
+
+/* A row of a shape that is new. */
+static int is_new_row_local(clsi_step *st, clsi_repeats *repeats, const clsi_columns *column,
+                            size_t k) {
+    clsi_cone cone;
+    if (!clsi_cone_create(st->g, 1, &st->residual[k], &cone)) return 0;
+    int local = is_row_local(column, cone.n, cone.node);
+    size_t none;
+    if (local && !clsi_repeats_find(repeats, &cone, 0, NULL, &none, NULL))
+        clsi_repeats_keep(repeats, 0, NULL);
+    clsi_cone_free(&cone);
+    return local;
+}
+
+/* Whether all rows are seen to be made of few unknowns each, and so what they are made of: a walk over each row,
+ * which for rows of few shapes is faster than lists for all nodes. 0: not so, or not seen. */
+static int are_rows_local(clsi_step *st) {
+    clsi_repeats *repeats = clsi_repeats_create(st->g);
+    clsi_columns column;
+    size_t strange = 0;
+    int local = clsi_columns_create(st->g, st->n_unknowns, st->unknown, &column) && repeats != NULL;
+    for (size_t k = 0; k < st->n_unknowns && local; k++) {
+        const cls_node *members;
+        size_t n = clsi_repeats_members(repeats, st->residual[k], &members);
+        if (n)
+            local = is_row_local(&column, n, members);
+        else
+            local = ++strange <= STRANGE + k / 16 && is_new_row_local(st, repeats, &column, k);
+    }
+    clsi_repeats_free(&repeats);
+    free(column.of);
+    return local;
+}
+
 cls_status clsi_step_lift(clsi_step *st, cls_error *error) {
     lifter x = {.st = st};
     cls_status status = CLS_OK;
+    if (are_rows_local(st)) return CLS_OK;
     if (!clsi_cone_create(st->g, st->n_unknowns, st->residual, &x.cone))
         return clsi_no_memory(error);
     x.of = clsi_calloc(x.cone.n, sizeof *x.of);

@@ -53,6 +53,7 @@ typedef struct clsi_step {
     size_t n_slabs;
     size_t first_open;  /* no equation before this one is missing */
     clsi_point *points; /* the same for points */
+    clsi_point *start;  /* among them, once it is asked for */
     size_t n_points;
     const cls_node *dS; /* (n + m) for clsi_flows_at; NULL: the gradient at the place */
     int composed;       /* stages of the scheme go to and fro */
@@ -172,6 +173,8 @@ clsi_point *clsi_point_of_y(clsi_step *st, const cls_node *q, const cls_node *p,
 /* The end of the step, z1 = z0 + h u (temperatures T1 = T0 exp(h u)), u unknown, guessed from the
  * motion at z0; becomes step->next. The caller owes nz equations. */
 clsi_point *clsi_point_next(clsi_step *st);
+/* The same without how y moves there: no rates, no accounts. */
+clsi_point *clsi_point_end(clsi_step *st);
 /* The nz equations  y(next) = (q, p, S). */
 void clsi_finish(clsi_step *st, const clsi_point *next, const cls_node *q, const cls_node *p,
                  const cls_node *S);
