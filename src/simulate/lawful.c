@@ -135,15 +135,36 @@ static int add_change(size_t n, const double *from, const double *change, double
 
 enum { PARTS = 8 };
 
-CLONES
-static double add_products(size_t n, const double *a, const double *b) {
-    double part[PARTS] = {0}, sum = 0;
+/* m products with a, side by side: what a is multiplied by is read once, and it once for all of them. */
+INLINE void multiply_few(int m, size_t n, const double *a, const terms *t, double *product) {
+    const terms own = *t;
+    vector part[CLSI_MOST_STAGES];
     size_t i = 0;
-    for (; i + PARTS <= n; i += PARTS)
-        for (size_t k = 0; k < PARTS; k++) part[k] += a[i + k] * b[i + k];
-    for (; i < n; i++) part[i % PARTS] += a[i] * b[i];
-    for (size_t k = 0; k < PARTS; k++) sum += part[k];
-    return sum;
+    UNROLL
+    for (int k = 0; k < m; k++) part[k] = splat(0);
+    for (; i + PARTS <= n; i += PARTS) {
+        vector by = load(a + i);
+        UNROLL
+        for (int k = 0; k < m; k++) part[k] = part[k] + by * load(own.of[k] + i);
+    }
+    UNROLL
+    for (int k = 0; k < m; k++) {
+        double sums[PARTS], sum = 0;
+        store(sums, part[k]);
+        for (size_t j = i; j < n; j++) sums[j % PARTS] += a[j] * own.of[k][j];
+        for (size_t l = 0; l < PARTS; l++) sum += sums[l];
+        product[k] = sum;
+    }
+}
+
+CLONES
+static void multiply(size_t n, const double *a, const terms *t, double *product) {
+    switch (t->n) {
+    case 4: multiply_few(4, n, a, t, product); break;
+    case 5: multiply_few(5, n, a, t, product); break;
+    case 6: multiply_few(6, n, a, t, product); break;
+    default: multiply_few(t->n, n, a, t, product);
+    }
 }
 
 void clsi_lawful_add(const cls_simulator *sim, int n, int count, const int *which, const double *by,
@@ -185,5 +206,5 @@ int clsi_lawful_move(cls_simulator *sim, const double *from, double lambda) {
 void clsi_lawful_products(const cls_simulator *sim, int n, int count, const int *which,
                           const double *by, const double *a, double *product) {
     terms t = terms_of(sim, count, which, by);
-    for (int k = 0; k < count; k++) product[k] = add_products((size_t)n, a, t.of[k]);
+    multiply((size_t)n, a, &t, product);
 }

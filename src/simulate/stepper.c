@@ -349,10 +349,11 @@ static cls_status compile_monitor(compiler *c) {
     cls_node *sizes = open_terms(g, s->m), *betas = open_terms(g, s->m), *hot = open_terms(g, s->m);
     /* temperatures that are states are finite; those of a field are not looked at, for its sums are long */
     int hot_matters = f->kind != CLSI_FORM_THERMAL && s->m <= HOT_MOST;
-    double part = hot_matters ? 1.0 / (double)s->m : 0;
+    double part = hot_matters ? 1.0 / (double)s->m : 0,
+           cold_part = sp->scheme->tableau && s->m > HOT_MOST ? 0 : 1.0 / (double)s->m;
     for (size_t i = 0; i < s->m && sizes && betas && hot; i++) {
         sizes[i] = absolute(g, f->S[i]);
-        betas[i] = cls_div(g, cls_constant(g, 1.0 / (double)s->m), f->T[i]);
+        betas[i] = cls_div(g, cls_constant(g, cold_part), f->T[i]);
         hot[i] = cls_mul(g, cls_constant(g, part), f->T[i]);
     }
     cls_node size = close_terms(g, s->m, sizes), beta = close_terms(g, s->m, betas);

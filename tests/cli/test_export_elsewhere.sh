@@ -78,7 +78,7 @@ test_three_networks_fit_a_cortex_m4() {
 test_explicit_steps_fit_a_cortex_m4() {
     need arm-none-eabi-gcc
     local k size stack
-    for k in rk4 rk8; do
+    for k in rk4 rk6 rk8; do
         "$CLAUSIUS" export c thermal-oscillator --scheme lawful-$k --parameters none -o $k.c --prefix model_$k --quiet
         size=$(arm_size $k)
         CCACHE_DISABLE=1 arm -fcallgraph-info=su -c $k.c/model_$k.c -o $k.o

@@ -23,7 +23,7 @@ test_round_trip_simulate_audit_compare() {
 }
 
 test_explicit_steps_are_judged_lawful() {
-    for scheme in lawful-rk4 lawful-rk8; do
+    for scheme in lawful-rk4 lawful-rk6 lawful-rk8; do
         for s in van-der-waals-forced thermal-oscillator heat-reservoirs motor adiabatic-reactor elastic-string building; do
             simulate "$s" --scheme "$scheme" --steps 400 -o run.csv
             run "$CLAUSIUS" audit run.csv

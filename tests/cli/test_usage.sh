@@ -181,7 +181,7 @@ test_systems_and_schemes() {
     run "$CLAUSIUS" schemes
     expect_ok
     for s in dtel discrete-gradient vnots vnots-symmetric cayley cayley-symmetric leapfrog symplectic-euler euler \
-        implicit-euler implicit-midpoint rk2 rk3 rk4 lawful-rk4 lawful-rk8 generic-euler eem bdf; do
+        implicit-euler implicit-midpoint rk2 rk3 rk4 lawful-rk4 lawful-rk6 lawful-rk8 generic-euler eem bdf; do
         expect_stdout "^$s "
     done
     run "$CLAUSIUS" schemes --json

@@ -48,6 +48,10 @@ static void every_system_by_lawful_rk4(void **only) {
     every_system_by("lawful-rk4", *only);
 }
 
+static void every_system_by_lawful_rk6(void **only) {
+    every_system_by("lawful-rk6", *only);
+}
+
 static void every_system_by_lawful_rk8(void **only) {
     every_system_by("lawful-rk8", *only);
 }
@@ -57,6 +61,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(every_system, argc > 1 ? argv[1] : NULL),
         cmocka_unit_test_prestate(every_system_by_lawful_rk4, argc > 1 ? argv[1] : NULL),
+        cmocka_unit_test_prestate(every_system_by_lawful_rk6, argc > 1 ? argv[1] : NULL),
         cmocka_unit_test_prestate(every_system_by_lawful_rk8, argc > 1 ? argv[1] : NULL)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
