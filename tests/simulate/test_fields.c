@@ -195,11 +195,10 @@ static void fields_are_of_order_two_in_dx(void **unused) {
     const struct {
         const char *name;
         double N, h, time;
-    } fields[] = {{"elastic-string", 16, 0.002, 0.05},
-                  {"kdv", 160, 0.0005, 0.005},
-                  {"burgers", 40, 0.0005, 0.05},
-                  {"allen-cahn", 64, 0.01, 0.5},
-                  {"cahn-hilliard", 64, 1e-6, 2e-5}};
+    } fields[] = {{"elastic-string", 16, 0.002, 0.05}, {"kdv", 160, 0.0005, 0.005},
+                  {"burgers", 40, 0.0005, 0.05},       {"allen-cahn", 64, 0.01, 0.5},
+                  {"cahn-hilliard", 64, 1e-6, 2e-5},   {"elastic-beam", 20, 0.002, 0.1},
+                  {"viscoelastic-bar", 10, 0.005, 1}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         double *z[3], apart_by[2] = {0};
         for (int k = 0; k < 3; k++) {
@@ -215,6 +214,77 @@ static void fields_are_of_order_two_in_dx(void **unused) {
         double order = log2(apart_by[0] / apart_by[1]);
         if (!(fabs(order - 2) <= 0.25)) fail_msg("%s: order %g in dx", fields[i].name, order);
         for (int k = 0; k < 3; k++) free(z[k]);
+    }
+}
+
+/* The row after `time`: the state and what follows from it. */
+static double *columns_after(const cls_system *s, double h, double time) {
+    double *state = calloc(cls_system_state_count(s), sizeof *state);
+    double *row = calloc(cls_system_column_count(s), sizeof *row);
+    assert_true(state && row);
+    run(s, NULL, h, time, state);
+    assert_int_equal(cls_system_row(s, time, state, row, NULL), CLS_OK);
+    free(state);
+    return row;
+}
+
+static size_t column_called(const cls_system *s, const char *name) {
+    size_t i = 0;
+    while (cls_system_column(s, i) && strcmp(cls_system_column(s, i), name) != 0) i++;
+    if (i == cls_system_column_count(s)) fail_msg("no column %s", name);
+    return i;
+}
+
+/* Temperatures in the middles of pieces, which stay middles where there are three times as many: of a rod
+ * with insulated ends, and of a plate with a bath along an edge. */
+static void temperatures_are_of_order_two_in_dx(void **unused) {
+    (void)unused;
+    for (int plate = 0; plate < 2; plate++) {
+        const char *name = plate ? "heat-plate" : "heat-rod";
+        int N = plate ? 6 : 9;
+        double T[3][36], apart_by[2] = {0};
+        for (int k = 0, each = 1; k < 3; k++, each *= 3) {
+            cls_system *s = load_set(name, "N", N * each);
+            double *row = columns_after(s, 0.002, 0.05);
+            for (int i = 0; i < N; i++)
+                for (int j = 0; j < (plate ? N : 1); j++) {
+                    char at[40];
+                    snprintf(at, sizeof at, plate ? "T[%d][%d]" : "T[%d]", each * i + each / 2 + 1,
+                             each * j + each / 2 + 1);
+                    T[k][i * (plate ? N : 1) + j] = row[column_called(s, at)];
+                }
+            free(row);
+            cls_system_free(&s);
+        }
+        for (int k = 0; k < 2; k++)
+            apart_by[k] = apart((size_t)(plate ? N * N : N), T[k], T[k + 1]);
+        double order = log(apart_by[0] / apart_by[1]) / log(3);
+        if (!(fabs(order - 2) <= 0.15)) fail_msg("%s: order %g in dx", name, order);
+    }
+}
+
+/* The entropy that friction makes, also at the ends. */
+static void entropies_are_of_order_two_in_dx(void **unused) {
+    (void)unused;
+    const struct {
+        const char *name;
+        double N, h, time;
+    } fields[] = {{"elastic-string", 16, 0.002, 0.05},
+                  {"elastic-beam", 20, 0.002, 0.1},
+                  {"viscoelastic-bar", 10, 0.005, 1},
+                  {"burgers", 40, 0.0005, 0.05},
+                  {"cahn-hilliard", 64, 1e-6, 2e-5}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        double S[3];
+        for (int k = 0; k < 3; k++) {
+            cls_system *s = load_set(fields[i].name, "N", fields[i].N * (1 << k));
+            double *row = columns_after(s, fields[i].h, fields[i].time);
+            S[k] = row[column_called(s, "entropy")];
+            free(row);
+            cls_system_free(&s);
+        }
+        double order = log2((S[0] - S[1]) / (S[1] - S[2]));
+        if (!(fabs(order - 2) <= 0.15)) fail_msg("%s: order %g in dx", fields[i].name, order);
     }
 }
 
@@ -327,6 +397,8 @@ int main(void) {
         cmocka_unit_test(every_field_is_of_order_two_in_h),
         cmocka_unit_test(fields_are_of_order_two_in_dx),
         cmocka_unit_test(order_in_dx_is_two),
+        cmocka_unit_test(temperatures_are_of_order_two_in_dx),
+        cmocka_unit_test(entropies_are_of_order_two_in_dx),
         cmocka_unit_test(one_update_is_enough),
         cmocka_unit_test(large_states_that_alternate_are_told),
         cmocka_unit_test(free_energy_falls),
