@@ -295,7 +295,8 @@ static void look_at_time(clsi_draft *d, const cls_time_facts *f, const clsi_draf
         factor = divisor = 1;
     double span = f->known ? f->last - f->first : c->facts.max - c->facts.min;
     double mean = rows > 1 ? span / (double)(rows - 1) : 0, sum = 0, steps = 0;
-    for (size_t r = 1; r < rows && !c->facts.rises; r++) /* it begins again: of every motion alone */
+    for (size_t r = 1; r < rows && !c->facts.rises;
+         r++) /* it begins again: of every motion alone */
         if (v[r] > v[r - 1]) sum += v[r] - v[r - 1], steps++;
     if (!f->known && steps > 0) mean = sum / steps;
     double spacing = f->known ? f->spacing : mean;

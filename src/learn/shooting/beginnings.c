@@ -152,17 +152,16 @@ void clsi_beginnings_tell(const clsi_multiple *m, clsi_text *notes) {
     const clsi_integrals *f = m->integrals;
     for (size_t k = 0; f && f->n_begun && k < f->n; k++) {
         size_t e = f->state[k], told = 0;
-        clsi_text_printf(
-            notes,
-            "%s is the integral of an input; where it begins in the recordings is part of the fit: "
-            "recording 1 at %.6g, as the file says",
-            clsi_point_name(m->system, e), m->first[e]);
+        clsi_text_printf(notes,
+                         "%s, the integral of an input, begins in recording 1 at %.6g, as the file "
+                         "says; where it begins in the others was found:",
+                         clsi_point_name(m->system, e), m->first[e]);
         for (size_t t = 1; t < m->data->n_trajectories && told <= MOST_TOLD; t++) {
             if (!f->number[t]) continue;
             if (told++ == MOST_TOLD)
                 clsi_text_append(notes, ", ...");
             else
-                clsi_text_printf(notes, ", %zu at %.6g", t + 1,
+                clsi_text_printf(notes, "%s %zu at %.6g", told > 1 ? "," : "", t + 1,
                                  m->first[e] + f->shift[t * f->n + k]);
         }
         clsi_text_append(notes, "\n");
