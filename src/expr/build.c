@@ -77,8 +77,12 @@ static int grow_names(cls_graph *g) {
 static cls_node symbol(cls_graph *g, const char *name, uint8_t learned) {
     clsi_node key = {
         .op = CLS_OP_SYMBOL, .i = learned, .arg = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE}};
+    size_t element, stem, length = strlen(name);
+    const clsi_symbol_block *b =
+        learned ? NULL : clsi_block_by_name(g, name, length, &element, &stem);
+    if (b) return b->first + (cls_node)(element * b->stems + stem);
     if (!grow_names(g)) return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
-    clsi_probe at = clsi_probe_name(name, strlen(name), g->name_slots);
+    clsi_probe at = clsi_probe_name(name, length, g->name_slots);
     for (; g->name_table[at.slot]; clsi_probe_next(&at)) {
         if (strcmp(g->names[g->name_table[at.slot] - 1], name) != 0) continue;
         key.arg[0] = g->name_table[at.slot] - 1;

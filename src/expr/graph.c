@@ -105,6 +105,8 @@ void cls_graph_free(cls_graph **graph) {
     for (size_t k = 0; k < g->n_names; k++) free(g->names[k]);
     free(g->names);
     free(g->name_table);
+    for (size_t k = 0; k < g->n_blocks; k++) free(g->blocks[k].names);
+    free(g->blocks);
     clsi_graph_drop_fields(g);
     free(g->nodes);
     free(g->table);
@@ -125,7 +127,7 @@ cls_status clsi_graph_copy(const cls_graph *g, cls_graph **out, cls_error *error
     int ok = 1;
     cls_graph *c = *out = copied(g, 1, sizeof *g, &ok);
     if (!c) return clsi_no_memory(error);
-    c->n_names = c->n_fields = 0; /* what is owned is counted when it is there */
+    c->n_names = c->n_fields = c->n_blocks = 0; /* what is owned is counted when it is there */
     c->nodes = copied(g->nodes, g->n, sizeof *g->nodes, &ok);
     c->table = g->table ? copied(g->table, g->table_size, sizeof *g->table, &ok) : NULL;
     c->links = g->table ? copied(g->links, g->n, sizeof *g->links, &ok) : NULL;
@@ -133,15 +135,21 @@ cls_status clsi_graph_copy(const cls_graph *g, cls_graph **out, cls_error *error
     c->points = copied(g->points, g->n_points, sizeof *g->points, &ok);
     c->point_nodes = copied(g->point_nodes, g->n_point_nodes, sizeof *g->point_nodes, &ok);
     c->names = copied(g->names, g->n_names, sizeof *g->names, &ok);
+    c->blocks = copied(g->blocks, g->n_blocks, sizeof *g->blocks, &ok);
     c->fields = copied(g->fields, g->n_fields, sizeof *g->fields, &ok);
     c->capacity = g->n;
     c->links_room = c->links ? g->n : 0;
     c->names_capacity = g->n_names;
+    c->blocks_room = g->n_blocks;
     c->points_capacity = g->n_points;
     c->point_nodes_capacity = g->n_point_nodes;
     c->fields_capacity = g->n_fields;
     for (; ok && c->n_names < g->n_names; c->n_names += (size_t)ok)
         ok = (c->names[c->n_names] = clsi_strdup(g->names[c->n_names])) != NULL;
+    for (; ok && c->n_blocks < g->n_blocks; c->n_blocks += (size_t)ok) {
+        clsi_symbol_block *b = &c->blocks[c->n_blocks];
+        b->names = copied(b->names, b->count * b->stems, b->width, &ok);
+    }
     for (; ok && c->n_fields < g->n_fields; c->n_fields++)
         clsi_graph_field_keep(c->fields[c->n_fields]);
     if (!ok) cls_graph_free(out);
@@ -225,6 +233,8 @@ static int unpack(cls_graph *g) {
     g->in_table = 0;
     for (size_t k = 0; k < n; k++) {
         g->n = k; /* as it was when this one was made */
+        g->links[k] = (clsi_link){0, 0};
+        if (clsi_is_block_symbol(&g->nodes[k])) continue;
         place at = place_of(g, &g->nodes[k]);
         put(g, k, &at);
     }
@@ -292,7 +302,9 @@ double cls_node_value(const cls_graph *g, cls_node a) {
 
 const char *cls_node_name(const cls_graph *g, cls_node a) {
     if (!g) return NULL;
-    return cls_node_op(g, a) == CLS_OP_SYMBOL ? g->names[g->nodes[a].arg[0]] : "";
+    if (cls_node_op(g, a) != CLS_OP_SYMBOL) return "";
+    uint32_t name = g->nodes[a].arg[0];
+    return name & CLSI_BLOCK_NAME ? clsi_block_name(g, name) : g->names[name];
 }
 
 cls_function cls_node_function(const cls_graph *g, cls_node a) {
