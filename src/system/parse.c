@@ -506,7 +506,6 @@ static cls_status parse(const char *text, const char *file, const cls_assignment
     cls_status status =
         parse_once(text, file, set, n, replacements, skeleton, loader, &lean, out, error);
     if (status == CLS_OK || status == CLS_MEMORY || !lean) return status;
-    if (getenv("LEAN")) fprintf(stderr, "LEAN FAILED: %s\n", error ? error->message : ""); /* DEBUG */
     if (error) *error = (cls_error){0};
     lean = 0;
     return parse_once(text, file, set, n, replacements, skeleton, loader, &lean, out, error);
