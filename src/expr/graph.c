@@ -381,29 +381,62 @@ size_t clsi_expression_length(const cls_graph *g, cls_node a) {
 int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbols) {
     if (!g) return 0;
     clsi_cone cone;
-    if (a >= g->n) return 0;
-    if (!clsi_cone_collect(g, 1, &a, &cone)) {
+    if (a >= g->n || !n) return 0;
+    if (!clsi_cone_mark(g, 1, &a, &cone)) {
         clsi_cone_free(&cone); /* the safe answer for every caller: assume it does */
         (void)clsi_graph_no_memory(g);
         return 1;
     }
     int found = 0;
-    for (size_t k = 0; k < n && !found; k++) found = clsi_cone_at(&cone, symbols[k]) != 0;
+    for (size_t k = 0; k < n && !found; k++) found = clsi_cone_has(&cone, symbols[k]);
     clsi_cone_free(&cone);
     return found;
 }
 
+static int by_number(const void *a, const void *b) {
+    const cls_node x = *(const cls_node *)a, y = *(const cls_node *)b;
+    return (x > y) - (x < y);
+}
+
+static void sort_nodes(size_t n, cls_node *list) {
+    if (n > 16) {
+        qsort(list, n, sizeof *list, by_number);
+        return;
+    }
+    for (size_t i = 1; i < n; i++) {
+        cls_node a = list[i];
+        size_t j = i;
+        for (; j > 0 && list[j - 1] > a; j--) list[j] = list[j - 1];
+        list[j] = a;
+    }
+}
+
 cls_node *clsi_list_symbols(const cls_graph *g, size_t count, const cls_node *nodes, size_t *n) {
     clsi_cone cone;
+    cls_node *out = NULL;
+    size_t room = 0;
     *n = 0;
-    if (!clsi_cone_create(g, count, nodes, &cone)) return NULL;
-    size_t found = 0;
-    for (size_t k = 0; k < cone.n; k++) found += g->nodes[cone.node[k]].op == CLS_OP_SYMBOL;
-    cls_node *out = clsi_malloc(found * sizeof *out);
-    for (size_t k = 0; k < cone.n && out; k++)
-        if (g->nodes[cone.node[k]].op == CLS_OP_SYMBOL) out[(*n)++] = cone.node[k];
+    if (!clsi_cone_mark(g, count, nodes, &cone)) {
+        clsi_cone_free(&cone);
+        (void)clsi_graph_no_memory(g);
+        return NULL;
+    }
+    int good = clsi_grow(&out, &room, 1, sizeof *out);
+    for (size_t k = 0; k < cone.n && !cone.dense && good; k++)
+        if (g->nodes[cone.node[k]].op == CLS_OP_SYMBOL &&
+            (good = clsi_grow(&out, &room, *n + 1, sizeof *out)))
+            out[(*n)++] = cone.node[k];
+    for (size_t w = 0; cone.dense && w <= g->n / 64 && good; w++)
+        for (uint64_t left = cone.bits[w]; left && good; left &= left - 1) {
+            cls_node a = (cls_node)(64 * w + (unsigned)__builtin_ctzll(left));
+            if (g->nodes[a].op == CLS_OP_SYMBOL &&
+                (good = clsi_grow(&out, &room, *n + 1, sizeof *out)))
+                out[(*n)++] = a;
+        }
+    if (good && !cone.dense && *n > 1) sort_nodes(*n, out);
     clsi_cone_free(&cone);
-    return out;
+    if (!good) free(out);
+    return good ? out : NULL;
 }
 
 size_t cls_symbols_of(const cls_graph *g, size_t n, const cls_node *nodes, size_t cap,

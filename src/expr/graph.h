@@ -130,6 +130,8 @@ void clsi_graph_pack(cls_graph *g);
 /* Gives back all nodes: there are none then. Its names and its status stay. */
 void clsi_graph_empty(cls_graph *g);
 const cls_graph_limits *clsi_graph_limits(const cls_graph *g);
+/* What x^c is where both are constants. */
+double clsi_folded_power(double x, double c);
 /* Records a failure (the first one stays) and returns CLS_NO_NODE. */
 cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text);
 /* The status of a walk over the graph that failed: the graph's own, else memory of the walk. */
@@ -161,8 +163,8 @@ typedef struct clsi_cone {
     uint32_t *place; /* open addressing (slots), or by node (size) when dense: position + 1 */
     uint64_t *bits;  /* when dense: which nodes are members */
     size_t slots, size;
-    int dense;
-    int small; /* then all is here */
+    int dense, marks; /* marks: when dense there are bits alone */
+    int small;        /* then all is here */
     cls_node few[CLSI_FEW_NODES];
     uint8_t few_places[2 * CLSI_FEW_NODES];
 } clsi_cone;
@@ -173,11 +175,18 @@ int clsi_cone_collect(const cls_graph *g, size_t count, const cls_node *nodes, c
 void clsi_cone_free(clsi_cone *c);
 /* Operations and symbols that a node is made of; SIZE_MAX: out of memory. */
 size_t clsi_cone_weight(const cls_graph *g, cls_node a);
+/* For the question which nodes are members alone; to be freed in any case. */
+int clsi_cone_mark(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *out);
+static inline int clsi_cone_has(const clsi_cone *c, cls_node a);
 /* The position of a member + 1, 0 for others. */
 uint32_t clsi_cone_look_up(const clsi_cone *c, cls_node a); /* where it is not dense */
 static inline uint32_t clsi_cone_at(const clsi_cone *c, cls_node a) {
     if (c->dense) return a < c->size && (c->bits[a / 64] >> a % 64 & 1) ? c->place[a] : 0;
     return clsi_cone_look_up(c, a);
+}
+static inline int clsi_cone_has(const clsi_cone *c, cls_node a) {
+    if (c->dense) return a < c->size && (c->bits[a / 64] >> a % 64 & 1);
+    return clsi_cone_look_up(c, a) != 0;
 }
 /* active[k] = 1 (n bytes, zeroed by the caller) for members that contain one of the symbols. */
 void clsi_cone_active(const cls_graph *g, const clsi_cone *c, size_t n, const cls_node *symbols,

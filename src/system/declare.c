@@ -596,13 +596,15 @@ static cls_status keep_let(clsi_reader *r, char *name, const clsi_expression *e)
     size_t k = s->n_lets;
     if (!name || !clsi_grow(&s->lets, &r->lets_capacity, k + 1, sizeof *s->lets) ||
         !clsi_grow(&r->let_symbol, &r->let_symbol_capacity, k + 1, sizeof(cls_node)) ||
-        !clsi_grow(&r->let_raw, &r->let_raw_capacity, k + 1, sizeof(cls_node))) {
+        !clsi_grow(&r->let_raw, &r->let_raw_capacity, k + 1, sizeof(cls_node)) ||
+        !clsi_grow(&r->let_kinds, &r->let_kinds_capacity, k + 1, sizeof(int))) {
         free(name);
         return clsi_no_memory(r->error);
     }
     s->lets[k] = (clsi_named){.name = name, .node = e->written};
     r->let_symbol[k] = cls_symbol(s->g, name);
     r->let_raw[k] = e->raw;
+    r->let_kinds[k] = r->lean ? clsi_kinds_of(r, e->raw) : ~0;
     s->n_lets++;
     return CLS_OK;
 }

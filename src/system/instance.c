@@ -3,6 +3,7 @@
  * The graph is asked for what the parser (expr/parse.c) asks for when the formula is written out, in that order. What
  * the parser refuses is not made: then the file is written out, and the parser says why. */
 #include "system/pattern.h"
+#include "expr/kernels.h"
 #include <math.h>
 #include <string.h>
 
@@ -114,6 +115,11 @@ static cls_node built(const cls_graph *g, cls_node a) {
     return a;
 }
 
+/* With those that a let is made of. */
+static int kinds_of(const clsi_reader *r, int kind, size_t index) {
+    return kind == CLSI_LET ? kind | r->let_kinds[index] : kind;
+}
+
 static cls_node make(clsi_reader *r, uint32_t k);
 
 static cls_node make_element(clsi_reader *r, const clsi_pattern *x) {
@@ -121,7 +127,7 @@ static cls_node make_element(clsi_reader *r, const clsi_pattern *x) {
     found f = {0};
     if (!find(r, x, &f)) return CLS_NO_NODE;
     if (!f.block) {
-        p->kinds |= (int)f.name->kind;
+        p->kinds |= kinds_of(r, (int)f.name->kind, f.name->index);
         return f.name->node;
     }
     p->kinds |= (int)r->blocks[x->block].kind[x->stem];
@@ -249,7 +255,7 @@ static cls_node make(clsi_reader *r, uint32_t k) {
     long value;
     switch ((clsi_pattern_op)x->op) {
     case CLSI_P_NUMBER: return built(g, cls_constant(g, x->value));
-    case CLSI_P_NAME: p->kinds |= x->kind; return x->node;
+    case CLSI_P_NAME: p->kinds |= kinds_of(r, x->kind, x->at); return x->node;
     case CLSI_P_INDEX:
         value = p->at[x->a];
         a = cls_constant(g, value < 0 ? -(double)value : (double)value);
@@ -275,13 +281,67 @@ static cls_node make(clsi_reader *r, uint32_t k) {
     return CLS_NO_NODE;
 }
 
+/* Its tree, which is made once. */
+static uint32_t formula_at(clsi_reader *r, size_t begin, size_t end) {
+    clsi_patterns *p = r->arrays->patterns;
+    uint32_t tree = p->formula[begin];
+    if (tree && p->trees[tree].b == end) return tree;
+    return p->formula[begin] = clsi_make_formula(r, begin, end);
+}
+
+/* ---- numbers ---- */
+
+/* What constants fold to in the graph (build.c), without it: a start gives a number to each element, and the
+ * numbers on the way to it are no nodes. */
+static double fold(const clsi_patterns *p, uint32_t k) {
+    const clsi_pattern *x = &p->trees[k];
+    const clsi_operand *list = p->lists + x->b;
+    double a = NAN, b;
+    switch ((clsi_pattern_op)x->op) {
+    case CLSI_P_NUMBER: return x->value;
+    case CLSI_P_INDEX: return (double)p->at[x->a];
+    case CLSI_P_NEG: a = -fold(p, x->a); break;
+    case CLSI_P_POW:
+        a = fold(p, x->a);
+        b = fold(p, x->b);
+        a = isnan(a) || isnan(b) ? NAN : clsi_folded_power(a, b);
+        break;
+    case CLSI_P_CALL:
+        a = fold(p, x->a);
+        a = isnan(a) ? NAN : clsi_function_value(x->function, a);
+        break;
+    case CLSI_P_CHAIN:
+        a = fold(p, list[0].tree);
+        for (size_t i = 1; i < x->n; i++) {
+            b = fold(p, list[i].tree);
+            a = list[i].sign == '+'   ? a + b
+                : list[i].sign == '-' ? a - b
+                : list[i].sign == '*' ? a * b
+                                      : a / b;
+            if (!isfinite(a)) return NAN; /* and not back */
+            a += 0.0;
+        }
+        break;
+    default: break;
+    }
+    return isfinite(a) ? a + 0.0 : NAN; /* no -0, which is no constant */
+}
+
+int clsi_pattern_number(clsi_reader *r, size_t begin, size_t end, double *out) {
+    clsi_patterns *p = r->arrays->patterns;
+    while (begin < end && (r->clean[begin] == ' ' || r->clean[begin] == '\n')) begin++;
+    while (end > begin && (r->clean[end - 1] == ' ' || r->clean[end - 1] == '\n')) end--;
+    uint32_t tree = begin < end ? formula_at(r, begin, end) : 0;
+    if (!tree || p->trees[tree].kind ||
+        clsi_count_work(r->arrays, begin, SIZE_MAX, WORK_OF_A_TREE * p->trees[tree].low) != CLS_OK)
+        return 0;
+    *out = fold(p, p->trees[tree].a);
+    return isfinite(*out);
+}
+
 cls_status clsi_read_pattern(clsi_reader *r, clsi_expression *e) {
     clsi_patterns *p = r->arrays->patterns;
-    uint32_t tree = p->formula[e->begin];
-    if (!tree || p->trees[tree].b != e->end) {
-        tree = clsi_make_formula(r, e->begin, e->end);
-        p->formula[e->begin] = tree;
-    }
+    uint32_t tree = formula_at(r, e->begin, e->end);
     p->kinds = CLSI_ALL_KINDS;
     p->levels = 0;
     e->written = tree ? make_root(r, tree) : CLS_NO_NODE;

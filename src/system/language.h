@@ -86,17 +86,19 @@ typedef struct clsi_reader {
     cls_scope
         scope; /* of the formula that is read: its names move while uses of functions are added */
     cls_node *let_symbol, *let_raw; /* (n_lets) lets as symbols and as expressions */
+    int *let_kinds;                 /* what they are made of; of a lean reader */
     cls_node *parameter_constant;   /* (n_parameters) */
     clsi_domain *domains;
     size_t n_domains, domains_capacity;
     size_t coordinate_capacity, momentum_capacity, entropy_capacity, temperature_capacity,
         parameter_capacity, value_capacity, unknown_parameter_capacity, learned_capacity,
         symbol_capacity, constant_capacity, lets_capacity, let_symbol_capacity, let_raw_capacity,
-        parts_capacity, unknown_capacity, unknown_field_capacity, unknown_of_capacity,
-        unknown_positive_capacity, invariants_capacity, raw_invariants_capacity, outputs_capacity,
-        raw_outputs_capacity, anchors_capacity, units_capacity, part_inputs_capacity,
-        written_capacity, input_capacity, u_capacity, formula_capacity, reservoir_capacity,
-        labels_capacity, functions_capacity, uses_capacity, kept_capacity;
+        let_kinds_capacity, parts_capacity, unknown_capacity, unknown_field_capacity,
+        unknown_of_capacity, unknown_positive_capacity, invariants_capacity,
+        raw_invariants_capacity, outputs_capacity, raw_outputs_capacity, anchors_capacity,
+        units_capacity, part_inputs_capacity, written_capacity, input_capacity, u_capacity,
+        formula_capacity, reservoir_capacity, labels_capacity, functions_capacity, uses_capacity,
+        kept_capacity;
     size_t written_where, written_length; /* the name of the friction that is being read */
     clsi_function *defining;   /* whose formula is being read: its arguments are names, */
     const cls_node *arguments; /* for these; NULL: it is being declared */
@@ -131,6 +133,10 @@ typedef struct clsi_expression {
     int kinds; /* of its names as written, with CLSI_ALL_KINDS; 0: not known */
 } clsi_expression;
 enum { CLSI_ALL_KINDS = 1 << 20 };
+/* Known to have no names of these kinds, not inside of its lets either. */
+static inline int clsi_lacks(const clsi_expression *e, int kinds) {
+    return e->kinds && !(e->kinds & kinds);
+}
 
 /* ---- arrays.c ---- */
 /* Writes out arrays, sums and loops (a text without them stays as it is). */
@@ -181,6 +187,8 @@ size_t clsi_item_end(const clsi_reader *r, const clsi_cursor *c);
 cls_status clsi_read_expression(clsi_reader *r, size_t begin, size_t end, clsi_expression *out);
 /* `raw` and `bound` from `written`. */
 cls_status clsi_expand(clsi_reader *r, clsi_expression *e);
+/* What an expression is made of, lets expanded; all kinds where something has no name. */
+int clsi_kinds_of(clsi_reader *r, cls_node raw);
 /* An expression of numbers and parameters only, as a finite number. */
 cls_status clsi_read_number(clsi_reader *r, size_t begin, size_t end, const char *what,
                             double *out);

@@ -248,8 +248,21 @@ static cls_status refuse(clsi_reader *r, const clsi_expression *e, const clsi_na
                    kind_text(n->kind));
 }
 
+int clsi_kinds_of(clsi_reader *r, cls_node raw) {
+    size_t n;
+    int kinds = 0;
+    cls_node *symbols = clsi_list_symbols(r->s->g, 1, &raw, &n);
+    if (!symbols) return ~0;
+    for (size_t i = 0; i < n; i++) {
+        const clsi_name *name = clsi_name_of_symbol(r, symbols[i], ~0);
+        kinds |= name ? (int)name->kind : ~0;
+    }
+    free(symbols);
+    return kinds;
+}
+
 cls_status clsi_allow(clsi_reader *r, const clsi_expression *e, int kinds, const char *what) {
-    if (e->kinds && !(e->kinds & CLSI_LET) && !(e->kinds & ~kinds & ~CLSI_ALL_KINDS)) return CLS_OK;
+    if (clsi_lacks(e, ~kinds & ~CLSI_ALL_KINDS & ~CLSI_LET)) return CLS_OK;
     /* learned parts may bring symbols of their own */
     size_t n;
     cls_node *symbols = clsi_list_symbols(r->s->g, 1, &e->raw, &n);

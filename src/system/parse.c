@@ -435,6 +435,7 @@ static void reader_clear(clsi_reader *r) {
     free(r->scope_nodes);
     free(r->let_symbol);
     free(r->let_raw);
+    free(r->let_kinds);
     free(r->parameter_constant);
     free(r->domains);
     free(r->loose);

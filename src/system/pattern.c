@@ -20,6 +20,7 @@ typedef struct maker {
     size_t at, end;
     size_t depth, deepest;
     int subscript; /* a number in brackets: other names, other functions */
+    int named;     /* has anything but numbers, indices and functions of one argument */
 } maker;
 
 static char peek(maker *m) {
@@ -129,6 +130,7 @@ static uint32_t call(maker *m, size_t where, size_t n) {
         return count == 1 ? keep(m, tree) : 0;
     }
     if (count < c->min || count > c->max) return 0;
+    m->named = 1;
     return keep_with_list(m, (clsi_pattern){.op = CLSI_P_COMPOSED, .composition = c}, count, x);
 }
 
@@ -136,9 +138,12 @@ static uint32_t call(maker *m, size_t where, size_t n) {
 static uint32_t name(maker *m, size_t where, size_t n) {
     const char *word = m->r->clean + where;
     const clsi_name *found = clsi_lookup(m->r, word, n, ~CLSI_LABEL);
+    m->named |= found != NULL;
     if (found)
-        return keep(
-            m, (clsi_pattern){.op = CLSI_P_NAME, .node = found->node, .kind = (int)found->kind});
+        return keep(m, (clsi_pattern){.op = CLSI_P_NAME,
+                                      .node = found->node,
+                                      .kind = (int)found->kind,
+                                      .at = found->index});
     if (!clsi_word_is("pi", word, n)) return 0;
     return keep(m, (clsi_pattern){.op = CLSI_P_NUMBER, .value = 3.14159265358979323846});
 }
@@ -197,8 +202,8 @@ uint32_t clsi_make_element(clsi_reader *r, size_t at, size_t end) {
 
 static uint32_t word(maker *m) {
     size_t where = m->at, n = clsi_plain_word(m->r, where, m->end);
-    if (!m->subscript && clsi_is_sum(m->r, where, n, m->end)) return make_sum(m);
-    if (where + n < m->end && m->r->clean[where + n] == '[') return element(m, n);
+    if (!m->subscript && clsi_is_sum(m->r, where, n, m->end)) return m->named = 1, make_sum(m);
+    if (where + n < m->end && m->r->clean[where + n] == '[') return m->named = 1, element(m, n);
     uint32_t found = index_of(m, n);
     if (found) {
         m->at += n;
@@ -334,6 +339,7 @@ static uint32_t make(clsi_reader *r, size_t begin, size_t end, int subscript) {
                                    .at = begin,
                                    .b = (uint32_t)end,
                                    .low = (uint32_t)(m.p->n_trees - before),
+                                   .kind = m.named,
                                    .level = (uint32_t)m.deepest});
 }
 

@@ -17,9 +17,9 @@
 #include "system/arrays.h"
 
 typedef enum clsi_pattern_op {
-    CLSI_P_ROOT, /* a: the tree, b: end in the text, level: signs and parentheses within each other */
+    CLSI_P_ROOT,    /* a: the tree of at .. b, low: how many trees, level: how deep they are, kind: has names */
     CLSI_P_NUMBER,  /* value */
-    CLSI_P_NAME,    /* node, kind */
+    CLSI_P_NAME,    /* node, kind; at: its index */
     CLSI_P_INDEX,   /* a: its slot */
     CLSI_P_ELEMENT, /* u[i+1] */
     CLSI_P_MACRO,   /* a: which let, b and n: indices in the lists */
@@ -93,6 +93,8 @@ uint32_t clsi_make_element(clsi_reader *r, size_t at, size_t end);
 /* ---- instance.c ---- */
 /* The formula [begin, end) of e, at this turn: written and kinds. */
 cls_status clsi_read_pattern(clsi_reader *r, clsi_expression *e);
+/* The same as a number, where it has no names and is finite; else 0. */
+int clsi_pattern_number(clsi_reader *r, size_t begin, size_t end, double *out);
 /* The whole number of a subscript; 0: it is none. */
 int clsi_subscript_value(const clsi_patterns *p, uint32_t tree, long *out);
 /* The element that a word of the text with arrays names at this turn, NULL when the word has no brackets; 0: there

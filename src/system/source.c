@@ -287,7 +287,7 @@ cls_status clsi_expand(clsi_reader *r, clsi_expression *e) {
     if (status == CLS_OK)
         status = put_in(r, e->raw, CLSI_PARAMETER, r->parameter_constant, &known, &e->bound);
     free(known.symbol);
-    for (size_t i = 0; i < s->nu && status == CLS_OK; i++)
+    for (size_t i = 0; i < s->nu && status == CLS_OK && !clsi_lacks(e, CLSI_INPUT); i++)
         if (s->input_formula[i] != CLS_NO_NODE)
             status =
                 cls_substitute(s->g, 1, &e->bound, 1, &s->u[i], &s->input_formula[i], &e->bound);
@@ -338,6 +338,7 @@ cls_status clsi_read_expression(clsi_reader *r, size_t begin, size_t end, clsi_e
 cls_status clsi_read_number(clsi_reader *r, size_t begin, size_t end, const char *what,
                             double *out) {
     clsi_expression e;
+    if (r->turning && clsi_pattern_number(r, begin, end, out)) return CLS_OK;
     cls_status status = clsi_read_expression(r, begin, end, &e);
     if (status == CLS_OK) status = clsi_allow(r, &e, CLSI_PARAMETER, what);
     if (status != CLS_OK) return status;
