@@ -23,8 +23,8 @@ typedef struct settings {
     int no_memory; /* a trial that failed for this says nothing about the parameter */
 } settings;
 
-static cls_status read_again(const clsi_export *e, settings *set, size_t n_free, char *const *names,
-                             cls_system **out) {
+static cls_status read_again(const clsi_export *e, settings *set, size_t n_free,
+                             const char *const *names, cls_system **out) {
     cls_assignments given = {set->n, set->names, set->values, NULL};
     cls_status status = clsi_system_settable(e->s, e->model, &given, n_free, names, out, NULL);
     set->no_memory |= status == CLS_MEMORY;
@@ -106,7 +106,7 @@ static void close_open(clsi_export *e) {
 }
 
 /* The step with the first n of the parameters as symbols; CLS_OK only if it has the same shape. */
-static cls_status try_open(clsi_export *e, settings *set, size_t n, char *const *names) {
+static cls_status try_open(clsi_export *e, settings *set, size_t n, const char *const *names) {
     cls_node *symbols = clsi_calloc(n, sizeof *symbols);
     cls_status status = symbols ? CLS_OK : CLS_MEMORY;
     if (status == CLS_OK) status = read_again(e, set, n, names, &e->open_system);
@@ -124,11 +124,11 @@ static cls_status try_open(clsi_export *e, settings *set, size_t n, char *const 
 }
 
 /* Those that stay: all, else those that can alone, else none. */
-static size_t choose(clsi_export *e, settings *set, size_t n, char **names) {
+static size_t choose(clsi_export *e, settings *set, size_t n, const char **names) {
     size_t kept = 0;
     if (!n || try_open(e, set, n, names) == CLS_OK) return n;
     for (size_t k = 0; k < n; k++) {
-        char *one = names[k];
+        const char *one = names[k];
         if (try_open(e, set, 1, &one) != CLS_OK) continue;
         close_open(e);
         names[kept++] = one;
@@ -136,7 +136,8 @@ static size_t choose(clsi_export *e, settings *set, size_t n, char **names) {
     return kept && try_open(e, set, kept, names) == CLS_OK ? kept : 0;
 }
 
-static cls_status keep_chosen(clsi_export *e, size_t n, char *const *names, cls_error *error) {
+static cls_status keep_chosen(clsi_export *e, size_t n, const char *const *names,
+                              cls_error *error) {
     e->parameters = clsi_calloc(n, sizeof *e->parameters);
     e->parameter_value = clsi_calloc(n, sizeof *e->parameter_value);
     if (!e->parameters || !e->parameter_value) return clsi_no_memory(error);
@@ -150,7 +151,7 @@ static cls_status keep_chosen(clsi_export *e, size_t n, char *const *names, cls_
     return CLS_OK;
 }
 
-static cls_status check_wanted(const clsi_export *e, size_t n, char *const *names,
+static cls_status check_wanted(const clsi_export *e, size_t n, const char *const *names,
                                cls_error *error) {
     const char *list = e->options.parameters;
     if (!list || !strcmp(list, "all") || !strcmp(list, "none")) return CLS_OK;
@@ -167,7 +168,7 @@ static cls_status check_wanted(const clsi_export *e, size_t n, char *const *name
     return CLS_OK;
 }
 
-static cls_status find(clsi_export *e, settings *set, char **names, unsigned char *follows,
+static cls_status find(clsi_export *e, settings *set, const char **names, unsigned char *follows,
                        cls_error *error) {
     const cls_system *s = e->s;
     size_t n = 0;
@@ -190,7 +191,7 @@ void clsi_parameter_nodes(const clsi_export *e, const cls_system *s, cls_node *n
 cls_status clsi_export_parameters(clsi_export *e, cls_error *error) {
     size_t n = e->s->n_parameters + 1;
     settings set = {0, clsi_calloc(n, sizeof(char *)), clsi_calloc(n, sizeof(double)), 0};
-    char **names = clsi_calloc(n, sizeof *names);
+    const char **names = clsi_calloc(n, sizeof *names);
     unsigned char *follows = clsi_calloc(n, 1);
     cls_status status = CLS_OK;
     if (!set.names || !set.values || !names || !follows)

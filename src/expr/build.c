@@ -77,8 +77,12 @@ static int grow_names(cls_graph *g) {
 static cls_node symbol(cls_graph *g, const char *name, uint8_t learned) {
     clsi_node key = {
         .op = CLS_OP_SYMBOL, .i = learned, .arg = {CLS_NO_NODE, CLS_NO_NODE, CLS_NO_NODE}};
+    size_t element, stem, length = strlen(name);
+    const clsi_symbol_block *b =
+        learned ? NULL : clsi_block_by_name(g, name, length, &element, &stem);
+    if (b) return b->first + (cls_node)(element * b->stems + stem);
     if (!grow_names(g)) return clsi_graph_fail(g, CLS_MEMORY, "out of memory");
-    clsi_probe at = clsi_probe_name(name, strlen(name), g->name_slots);
+    clsi_probe at = clsi_probe_name(name, length, g->name_slots);
     for (; g->name_table[at.slot]; clsi_probe_next(&at)) {
         if (strcmp(g->names[g->name_table[at.slot] - 1], name) != 0) continue;
         key.arg[0] = g->name_table[at.slot] - 1;
@@ -232,15 +236,21 @@ static int is_integer(double x) {
     return x == floor(x) && fabs(x) < 1e9;
 }
 
+double clsi_folded_power(double x, double c) {
+    if (c == 0) return 1;
+    if (c == 1) return x;
+    if (c == -1) return 1 / x;
+    if (c == 0.5) return clsi_function_value(CLS_FN_SQRT, x);
+    return is_integer(c) && fabs(c) <= 64 ? clsi_powi(x, (int)c) : clsi_pow(x, c);
+}
+
 static cls_node pow_constant(cls_graph *g, cls_node a, double c) {
     clsi_node x = g->nodes[a];
     if (c == 0) return cls_constant(g, 1);
     if (c == 1) return a;
     if (c == -1) return cls_div(g, cls_constant(g, 1), a);
     if (c == 0.5) return cls_apply(g, CLS_FN_SQRT, a);
-    if (x.op == CLS_OP_CONSTANT)
-        return cls_constant(g, is_integer(c) && fabs(c) <= 64 ? clsi_powi(clsi_value(&x), (int)c)
-                                                              : clsi_pow(clsi_value(&x), c));
+    if (x.op == CLS_OP_CONSTANT) return cls_constant(g, clsi_folded_power(clsi_value(&x), c));
     if (x.op == CLS_OP_NEG && is_integer(c)) {
         cls_node positive = pow_constant(g, x.arg[0], c);
         return fmod(c, 2) == 0 ? positive : cls_neg(g, positive);

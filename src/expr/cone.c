@@ -79,8 +79,8 @@ static void mark(clsi_cone *c, cls_node a) {
 
 static int make_dense(const cls_graph *g, clsi_cone *c) {
     uint64_t *bits = clsi_calloc(g->n / 64 + 1, sizeof *bits);
-    uint32_t *place = clsi_malloc(g->n * sizeof *place);
-    if (!bits || !place) {
+    uint32_t *place = c->marks ? NULL : clsi_malloc(g->n * sizeof *place);
+    if (!bits || (!place && !c->marks)) {
         free(bits);
         free(place);
         return 0;
@@ -101,7 +101,7 @@ static void mark_arguments(const cls_graph *g, clsi_cone *c, cls_node a) {
 }
 
 /* All that the marked nodes are made of, by a walk down the graph in its order, which memory likes; then
- * places, ascending. 64 nodes that are not there cost as much as one that is. */
+ * places, ascending, where they are wanted. 64 nodes that are not there cost as much as one that is. */
 static int fill_dense(const cls_graph *g, clsi_cone *c) {
     size_t n = 0, words = g->n / 64 + 1;
     for (size_t w = words; w-- > 0;)
@@ -110,6 +110,7 @@ static int fill_dense(const cls_graph *g, clsi_cone *c) {
             mark_arguments(g, c, (cls_node)(64 * w + highest));
             left = c->bits[w] & ((UINT64_C(1) << highest) - 1); /* arguments may be there, too */
         }
+    if (c->marks) return c->n = n, 1;
     cls_node *node = clsi_malloc(n * sizeof *node); /* as large as it is */
     if (!node) return 0;
     if (c->node != c->few) free(c->node);
@@ -183,7 +184,9 @@ static int sort(clsi_cone *c) {
     return rehash(c, c->slots);
 }
 
-int clsi_cone_collect(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {
+static int collect(const cls_graph *g, size_t count, const cls_node *nodes, int marks,
+                   clsi_cone *c) {
+    c->marks = marks;
     c->n = c->size = c->slots = 0;
     c->dense = 0;
     c->small = 1;
@@ -202,6 +205,14 @@ int clsi_cone_collect(const cls_graph *g, size_t count, const cls_node *nodes, c
         if (clsi_block(g, a) != CLS_NO_NODE && !take(g, c, clsi_block(g, a))) return 0;
     }
     return !c->dense || fill_dense(g, c);
+}
+
+int clsi_cone_collect(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {
+    return collect(g, count, nodes, 0, c);
+}
+
+int clsi_cone_mark(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {
+    return collect(g, count, nodes, 1, c);
 }
 
 int clsi_cone_create(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {

@@ -105,6 +105,8 @@ void cls_graph_free(cls_graph **graph) {
     for (size_t k = 0; k < g->n_names; k++) free(g->names[k]);
     free(g->names);
     free(g->name_table);
+    for (size_t k = 0; k < g->n_blocks; k++) free(g->blocks[k].names);
+    free(g->blocks);
     clsi_graph_drop_fields(g);
     free(g->nodes);
     free(g->table);
@@ -125,7 +127,7 @@ cls_status clsi_graph_copy(const cls_graph *g, cls_graph **out, cls_error *error
     int ok = 1;
     cls_graph *c = *out = copied(g, 1, sizeof *g, &ok);
     if (!c) return clsi_no_memory(error);
-    c->n_names = c->n_fields = 0; /* what is owned is counted when it is there */
+    c->n_names = c->n_fields = c->n_blocks = 0; /* what is owned is counted when it is there */
     c->nodes = copied(g->nodes, g->n, sizeof *g->nodes, &ok);
     c->table = g->table ? copied(g->table, g->table_size, sizeof *g->table, &ok) : NULL;
     c->links = g->table ? copied(g->links, g->n, sizeof *g->links, &ok) : NULL;
@@ -133,15 +135,21 @@ cls_status clsi_graph_copy(const cls_graph *g, cls_graph **out, cls_error *error
     c->points = copied(g->points, g->n_points, sizeof *g->points, &ok);
     c->point_nodes = copied(g->point_nodes, g->n_point_nodes, sizeof *g->point_nodes, &ok);
     c->names = copied(g->names, g->n_names, sizeof *g->names, &ok);
+    c->blocks = copied(g->blocks, g->n_blocks, sizeof *g->blocks, &ok);
     c->fields = copied(g->fields, g->n_fields, sizeof *g->fields, &ok);
     c->capacity = g->n;
     c->links_room = c->links ? g->n : 0;
     c->names_capacity = g->n_names;
+    c->blocks_room = g->n_blocks;
     c->points_capacity = g->n_points;
     c->point_nodes_capacity = g->n_point_nodes;
     c->fields_capacity = g->n_fields;
     for (; ok && c->n_names < g->n_names; c->n_names += (size_t)ok)
         ok = (c->names[c->n_names] = clsi_strdup(g->names[c->n_names])) != NULL;
+    for (; ok && c->n_blocks < g->n_blocks; c->n_blocks += (size_t)ok) {
+        clsi_symbol_block *b = &c->blocks[c->n_blocks];
+        b->names = copied(b->names, b->count * b->stems, b->width, &ok);
+    }
     for (; ok && c->n_fields < g->n_fields; c->n_fields++)
         clsi_graph_field_keep(c->fields[c->n_fields]);
     if (!ok) cls_graph_free(out);
@@ -225,6 +233,8 @@ static int unpack(cls_graph *g) {
     g->in_table = 0;
     for (size_t k = 0; k < n; k++) {
         g->n = k; /* as it was when this one was made */
+        g->links[k] = (clsi_link){0, 0};
+        if (clsi_is_block_symbol(&g->nodes[k])) continue;
         place at = place_of(g, &g->nodes[k]);
         put(g, k, &at);
     }
@@ -292,7 +302,9 @@ double cls_node_value(const cls_graph *g, cls_node a) {
 
 const char *cls_node_name(const cls_graph *g, cls_node a) {
     if (!g) return NULL;
-    return cls_node_op(g, a) == CLS_OP_SYMBOL ? g->names[g->nodes[a].arg[0]] : "";
+    if (cls_node_op(g, a) != CLS_OP_SYMBOL) return "";
+    uint32_t name = g->nodes[a].arg[0];
+    return name & CLSI_BLOCK_NAME ? clsi_block_name(g, name) : g->names[name];
 }
 
 cls_function cls_node_function(const cls_graph *g, cls_node a) {
@@ -369,29 +381,62 @@ size_t clsi_expression_length(const cls_graph *g, cls_node a) {
 int cls_depends(const cls_graph *g, cls_node a, size_t n, const cls_node *symbols) {
     if (!g) return 0;
     clsi_cone cone;
-    if (a >= g->n) return 0;
-    if (!clsi_cone_collect(g, 1, &a, &cone)) {
+    if (a >= g->n || !n) return 0;
+    if (!clsi_cone_mark(g, 1, &a, &cone)) {
         clsi_cone_free(&cone); /* the safe answer for every caller: assume it does */
         (void)clsi_graph_no_memory(g);
         return 1;
     }
     int found = 0;
-    for (size_t k = 0; k < n && !found; k++) found = clsi_cone_at(&cone, symbols[k]) != 0;
+    for (size_t k = 0; k < n && !found; k++) found = clsi_cone_has(&cone, symbols[k]);
     clsi_cone_free(&cone);
     return found;
 }
 
+static int by_number(const void *a, const void *b) {
+    const cls_node x = *(const cls_node *)a, y = *(const cls_node *)b;
+    return (x > y) - (x < y);
+}
+
+static void sort_nodes(size_t n, cls_node *list) {
+    if (n > 16) {
+        qsort(list, n, sizeof *list, by_number);
+        return;
+    }
+    for (size_t i = 1; i < n; i++) {
+        cls_node a = list[i];
+        size_t j = i;
+        for (; j > 0 && list[j - 1] > a; j--) list[j] = list[j - 1];
+        list[j] = a;
+    }
+}
+
 cls_node *clsi_list_symbols(const cls_graph *g, size_t count, const cls_node *nodes, size_t *n) {
     clsi_cone cone;
+    cls_node *out = NULL;
+    size_t room = 0;
     *n = 0;
-    if (!clsi_cone_create(g, count, nodes, &cone)) return NULL;
-    size_t found = 0;
-    for (size_t k = 0; k < cone.n; k++) found += g->nodes[cone.node[k]].op == CLS_OP_SYMBOL;
-    cls_node *out = clsi_malloc(found * sizeof *out);
-    for (size_t k = 0; k < cone.n && out; k++)
-        if (g->nodes[cone.node[k]].op == CLS_OP_SYMBOL) out[(*n)++] = cone.node[k];
+    if (!clsi_cone_mark(g, count, nodes, &cone)) {
+        clsi_cone_free(&cone);
+        (void)clsi_graph_no_memory(g);
+        return NULL;
+    }
+    int good = clsi_grow(&out, &room, 1, sizeof *out);
+    for (size_t k = 0; k < cone.n && !cone.dense && good; k++)
+        if (g->nodes[cone.node[k]].op == CLS_OP_SYMBOL &&
+            (good = clsi_grow(&out, &room, *n + 1, sizeof *out)))
+            out[(*n)++] = cone.node[k];
+    for (size_t w = 0; cone.dense && w <= g->n / 64 && good; w++)
+        for (uint64_t left = cone.bits[w]; left && good; left &= left - 1) {
+            cls_node a = (cls_node)(64 * w + (unsigned)__builtin_ctzll(left));
+            if (g->nodes[a].op == CLS_OP_SYMBOL &&
+                (good = clsi_grow(&out, &room, *n + 1, sizeof *out)))
+                out[(*n)++] = a;
+        }
+    if (good && !cone.dense && *n > 1) sort_nodes(*n, out);
     clsi_cone_free(&cone);
-    return out;
+    if (!good) free(out);
+    return good ? out : NULL;
 }
 
 size_t cls_symbols_of(const cls_graph *g, size_t n, const cls_node *nodes, size_t cap,

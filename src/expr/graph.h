@@ -34,6 +34,18 @@ typedef struct clsi_link {
     uint32_t first, next;
 } clsi_link;
 
+/* The symbols of the elements of an array, made at once: u[1], v.u[1], p.u[1], u[2], ... A name is as long as
+ * `width`, so that element k of stem j is the one at (k stems + j) width, and its node first + k stems + j. */
+enum { CLSI_MOST_STEMS = 3, CLSI_MOST_INDICES = 3, CLSI_BLOCK_NAME = 1 << 30 };
+typedef struct clsi_symbol_block {
+    size_t stems, indices, count, width;
+    long low[CLSI_MOST_INDICES], high[CLSI_MOST_INDICES];
+    char stem[CLSI_MOST_STEMS][80];
+    cls_node first;
+    uint32_t first_name; /* arg[0] of the first, without CLSI_BLOCK_NAME */
+    char *names;         /* (count, stems, width) */
+} clsi_symbol_block;
+
 struct cls_graph {
     clsi_node *nodes;
     size_t n, capacity;
@@ -47,6 +59,8 @@ struct cls_graph {
     size_t n_names, names_capacity;
     uint32_t *name_table; /* (name_slots) open addressing, name + 1, 0 empty */
     size_t name_slots;
+    clsi_symbol_block *blocks;
+    size_t n_blocks, blocks_room, n_block_names;
     clsi_graph_field **fields;
     size_t n_fields, fields_capacity;
     clsi_point_list *points;
@@ -61,6 +75,27 @@ struct cls_graph {
 /* A symbol for a number that is learned. Constants do not float past it: w (2 x) stays what it is,
  * the product of a coefficient with what a layer is given, and layers can be seen as matrices. */
 cls_node clsi_parameter_symbol(cls_graph *g, const char *name);
+/* Symbols for all elements of an array, whose names nobody has: `like` says stems, indices, low and high. 0: some
+ * name is there already, or memory (then the graph has failed). */
+const clsi_symbol_block *clsi_symbols(cls_graph *g, const clsi_symbol_block *like);
+/* Which element (*element) and stem (*stem) this is, by its name or by its node; NULL: none. */
+const clsi_symbol_block *clsi_block_by_name(const cls_graph *g, const char *name, size_t length,
+                                            size_t *element, size_t *stem);
+const clsi_symbol_block *clsi_block_by_node(const cls_graph *g, cls_node a, size_t *element,
+                                            size_t *stem);
+const char *clsi_block_name(const cls_graph *g, uint32_t name);
+static inline int clsi_is_block_symbol(const clsi_node *n) {
+    return n->op == CLS_OP_SYMBOL && (n->arg[0] & CLSI_BLOCK_NAME);
+}
+/* The place of an element by its indices, the last running fastest; SIZE_MAX: outside. */
+static inline size_t clsi_block_element(const clsi_symbol_block *b, const long *index) {
+    size_t k = 0;
+    for (size_t i = 0; i < b->indices; i++) {
+        if (index[i] < b->low[i] || index[i] > b->high[i]) return SIZE_MAX;
+        k = k * (size_t)(b->high[i] - b->low[i] + 1) + (size_t)(index[i] - b->low[i]);
+    }
+    return k;
+}
 /* The one place where nodes are made; all bytes of the key count. */
 cls_node clsi_intern(cls_graph *g, const clsi_node *key);
 /* Argument i of node k, any operation. */
@@ -95,6 +130,8 @@ void clsi_graph_pack(cls_graph *g);
 /* Gives back all nodes: there are none then. Its names and its status stay. */
 void clsi_graph_empty(cls_graph *g);
 const cls_graph_limits *clsi_graph_limits(const cls_graph *g);
+/* What x^c is where both are constants. */
+double clsi_folded_power(double x, double c);
 /* Records a failure (the first one stays) and returns CLS_NO_NODE. */
 cls_node clsi_graph_fail(cls_graph *g, cls_status status, const char *text);
 /* The status of a walk over the graph that failed: the graph's own, else memory of the walk. */
@@ -126,8 +163,8 @@ typedef struct clsi_cone {
     uint32_t *place; /* open addressing (slots), or by node (size) when dense: position + 1 */
     uint64_t *bits;  /* when dense: which nodes are members */
     size_t slots, size;
-    int dense;
-    int small; /* then all is here */
+    int dense, marks; /* marks: when dense there are bits alone */
+    int small;        /* then all is here */
     cls_node few[CLSI_FEW_NODES];
     uint8_t few_places[2 * CLSI_FEW_NODES];
 } clsi_cone;
@@ -138,11 +175,18 @@ int clsi_cone_collect(const cls_graph *g, size_t count, const cls_node *nodes, c
 void clsi_cone_free(clsi_cone *c);
 /* Operations and symbols that a node is made of; SIZE_MAX: out of memory. */
 size_t clsi_cone_weight(const cls_graph *g, cls_node a);
+/* For the question which nodes are members alone; to be freed in any case. */
+int clsi_cone_mark(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *out);
+static inline int clsi_cone_has(const clsi_cone *c, cls_node a);
 /* The position of a member + 1, 0 for others. */
 uint32_t clsi_cone_look_up(const clsi_cone *c, cls_node a); /* where it is not dense */
 static inline uint32_t clsi_cone_at(const clsi_cone *c, cls_node a) {
     if (c->dense) return a < c->size && (c->bits[a / 64] >> a % 64 & 1) ? c->place[a] : 0;
     return clsi_cone_look_up(c, a);
+}
+static inline int clsi_cone_has(const clsi_cone *c, cls_node a) {
+    if (c->dense) return a < c->size && (c->bits[a / 64] >> a % 64 & 1);
+    return clsi_cone_look_up(c, a) != 0;
 }
 /* active[k] = 1 (n bytes, zeroed by the caller) for members that contain one of the symbols. */
 void clsi_cone_active(const cls_graph *g, const clsi_cone *c, size_t n, const cls_node *symbols,

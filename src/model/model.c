@@ -412,7 +412,7 @@ static cls_node keep_parameter(void *context, const cls_system *s, clsi_part_kin
 }
 
 cls_status clsi_system_settable(const cls_system *from, const cls_model *m,
-                                const cls_assignments *set, size_t n_free, char *const *names,
+                                const cls_assignments *set, size_t n_free, const char *const *names,
                                 cls_system **out, cls_error *error) {
     size_t most = m ? m->n_learned : 0, n = 0;
     *out = NULL;
@@ -422,7 +422,7 @@ cls_status clsi_system_settable(const cls_system *from, const cls_model *m,
     cls_status status = places && list ? CLS_OK : clsi_no_memory(error);
     if (status == CLS_OK && m) add_places(m, 0, 0, places, list, &n);
     for (size_t i = 0; i < n_free && status == CLS_OK; i++)
-        list[n + i] = (clsi_replacement){names[i], keep_parameter, names[i], 0};
+        list[n + i] = (clsi_replacement){names[i], keep_parameter, (void *)names[i], 0};
     if (status == CLS_OK)
         status = clsi_system_parse_with(m ? m->text : cls_system_text(from), cls_system_name(from),
                                         set, n + n_free, list, 1, out, error);

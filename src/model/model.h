@@ -148,7 +148,7 @@ cls_node clsi_model_symbol(const cls_system *s, size_t i);
 /* The system again (of the model, where m is not NULL), with these parameters as symbols, their own:
  * it has a form, but no rows and no start. */
 cls_status clsi_system_settable(const cls_system *from, const cls_model *m,
-                                const cls_assignments *set, size_t n_free, char *const *names,
+                                const cls_assignments *set, size_t n_free, const char *const *names,
                                 cls_system **out, cls_error *error);
 void clsi_learned_clear(clsi_learned *l);
 

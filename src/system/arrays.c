@@ -10,6 +10,8 @@
  * the flat text knows the letter it comes from and the values of the indices there, and complaints
  * name both. Cost: linear in what is written out. A text without arrays is not touched. */
 #include "system/arrays.h"
+#include "system/pattern.h"
+#include "system/ports.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,9 +47,8 @@ static cls_status add_partner(clsi_loops *a, const char *name, const clsi_array 
     return add_array(a, other, strlen(other), like);
 }
 
-/* name[a..b, c..d] at the cursor: the array; 0 letters when there is none. */
-static cls_status read_array(clsi_loops *a, size_t at, size_t end, size_t turn, size_t *length,
-                             size_t *behind, clsi_array *out) {
+cls_status clsi_read_array(clsi_loops *a, size_t at, size_t end, size_t turn, size_t *length,
+                           size_t *behind, clsi_array *out) {
     clsi_reader *r = a->r;
     clsi_cursor place[CLSI_MAX_INDICES];
     *out = (clsi_array){0};
@@ -90,7 +91,7 @@ static cls_status register_item(clsi_loops *a, clsi_cursor c, size_t turn, int t
     while (c.at < c.end && status == CLS_OK) {
         size_t length, behind;
         clsi_array array;
-        status = read_array(a, c.at, c.end, turn, &length, &behind, &array);
+        status = clsi_read_array(a, c.at, c.end, turn, &length, &behind, &array);
         if (status == CLS_OK && length) status = count_elements(a, c.at, length, turn, &array);
         if (status != CLS_OK) return status;
         if (length) {
@@ -114,7 +115,7 @@ static cls_status expand_item(clsi_loops *a, clsi_cursor c, size_t turn, const l
     while (c.at < c.end && status == CLS_OK) {
         size_t length, behind, n = clsi_plain_word(r, c.at, c.end);
         clsi_array array;
-        status = read_array(a, c.at, c.end, turn, &length, &behind, &array);
+        status = clsi_read_array(a, c.at, c.end, turn, &length, &behind, &array);
         if (status != CLS_OK) return status;
         if (length) {
             long value[CLSI_MAX_INDICES];
@@ -169,7 +170,7 @@ static cls_status expand_lists(clsi_loops *a, clsi_cursor c, size_t turn) {
     clsi_array array;
     while (c.at < c.end && status == CLS_OK) {
         size_t length, behind, n = clsi_plain_word(r, c.at, c.end);
-        status = read_array(a, c.at, c.end, turn, &length, &behind, &array);
+        status = clsi_read_array(a, c.at, c.end, turn, &length, &behind, &array);
         long step[CLSI_MAX_INDICES] = {0}, count = length ? 1 : 0;
         if (status == CLS_OK && length) status = count_elements(a, c.at, length, turn, &array);
         if (status == CLS_OK && length) status = add_array(a, r->clean + c.at, length, &array);
@@ -237,31 +238,30 @@ static int read_macro(const clsi_loops *a, clsi_cursor c, clsi_macro *m) {
 
 static cls_status expand_statement(clsi_loops *a, clsi_cursor c, size_t turn);
 
-static size_t line_end(const clsi_reader *r, size_t at, size_t end) {
+size_t clsi_line_end(const clsi_reader *r, size_t at, size_t end) {
     const char *newline = memchr(r->clean + at, '\n', end - at);
     return newline ? (size_t)(newline - r->clean) : end;
 }
 
-/* White space in front of the line at `at`, SIZE_MAX for a blank one. */
-static size_t indentation(const clsi_reader *r, size_t at, size_t end) {
-    size_t stop = line_end(r, at, end), i = at;
+size_t clsi_indentation(const clsi_reader *r, size_t at, size_t end) {
+    size_t stop = clsi_line_end(r, at, end), i = at;
     while (i < stop && r->clean[i] == ' ') i++;
     return i == stop ? SIZE_MAX : i - at;
 }
 
-/* The statement at the line *at, continued by lines that begin further right than `base`. */
-static int next_statement(const clsi_reader *r, size_t *at, size_t end, size_t base,
-                          clsi_cursor *out) {
-    while (*at < end && indentation(r, *at, end) == SIZE_MAX) *at = line_end(r, *at, end) + 1;
+int clsi_next_statement(const clsi_reader *r, size_t *at, size_t end, size_t base,
+                        clsi_cursor *out) {
+    while (*at < end && clsi_indentation(r, *at, end) == SIZE_MAX)
+        *at = clsi_line_end(r, *at, end) + 1;
     if (*at >= end) return 0;
-    out->at = *at + indentation(r, *at, end);
-    out->end = line_end(r, *at, end);
+    out->at = *at + clsi_indentation(r, *at, end);
+    out->end = clsi_line_end(r, *at, end);
     *at = out->end + 1;
     while (*at < end) {
-        size_t white = indentation(r, *at, end);
+        size_t white = clsi_indentation(r, *at, end);
         if (white != SIZE_MAX && white <= base) break;
-        if (white != SIZE_MAX) out->end = line_end(r, *at, end);
-        *at = line_end(r, *at, end) + 1;
+        if (white != SIZE_MAX) out->end = clsi_line_end(r, *at, end);
+        *at = clsi_line_end(r, *at, end) + 1;
     }
     return 1;
 }
@@ -269,7 +269,7 @@ static int next_statement(const clsi_reader *r, size_t *at, size_t end, size_t b
 /* What stands in a loop: one statement behind the colon, or the lines below it. */
 static cls_status expand_body(clsi_loops *a, clsi_cursor c, size_t turn) {
     clsi_reader *r = a->r;
-    size_t first = line_end(r, c.at, c.end), at = first + 1, base = SIZE_MAX;
+    size_t first = clsi_line_end(r, c.at, c.end), at = first + 1, base = SIZE_MAX;
     clsi_cursor line = {c.at, first}, inner;
     cls_status status = clsi_count_work(a, c.at, turn, c.end - c.at + CLSI_WORK_OF_A_TURN);
     if (status != CLS_OK) return status;
@@ -277,10 +277,10 @@ static cls_status expand_body(clsi_loops *a, clsi_cursor c, size_t turn) {
         clsi_skip_space(r, &c);
         return expand_statement(a, c, turn);
     }
-    for (size_t k = at; k < c.end && base == SIZE_MAX; k = line_end(r, k, c.end) + 1)
-        base = indentation(r, k, c.end);
+    for (size_t k = at; k < c.end && base == SIZE_MAX; k = clsi_line_end(r, k, c.end) + 1)
+        base = clsi_indentation(r, k, c.end);
     if (base == SIZE_MAX) return clsi_array_at(a, c.at, turn, "expected a statement to repeat");
-    while (status == CLS_OK && next_statement(r, &at, c.end, base, &inner))
+    while (status == CLS_OK && clsi_next_statement(r, &at, c.end, base, &inner))
         status = expand_statement(a, inner, turn);
     return status;
 }
@@ -351,11 +351,11 @@ static cls_status prepare(clsi_loops *a) {
     clsi_reader *r = a->r;
     cls_status status = CLS_OK;
     clsi_cursor c;
-    for (size_t at = 0; status == CLS_OK && next_statement(r, &at, r->length, 0, &c);) {
+    for (size_t at = 0; status == CLS_OK && clsi_next_statement(r, &at, r->length, 0, &c);) {
         clsi_cursor d = c;
         if (clsi_accept_word(r, &d, "parameter")) status = clsi_find_sizes(a, d);
     }
-    for (size_t at = 0; status == CLS_OK && next_statement(r, &at, r->length, 0, &c);) {
+    for (size_t at = 0; status == CLS_OK && clsi_next_statement(r, &at, r->length, 0, &c);) {
         clsi_macro macro;
         if (!read_macro(a, c, &macro)) {
             clsi_cursor d = c; /* lets inside loops stand in the same line, or in the block */
@@ -375,10 +375,16 @@ static cls_status expand_all(clsi_loops *a) {
     clsi_reader *r = a->r;
     cls_status status = prepare(a);
     clsi_cursor c;
+    clsi_array array;
+    if (status == CLS_OK && r->lean) status = clsi_patterns_create(a);
     for (int pass = 0; pass < 2; pass++)
-        for (size_t at = 0; status == CLS_OK && next_statement(r, &at, r->length, 0, &c);) {
+        for (size_t at = 0; status == CLS_OK && clsi_next_statement(r, &at, r->length, 0, &c);) {
             int thermal, first = is_declaration(r, c, &thermal) != 0;
-            if (first == (pass == 0)) status = expand_statement(a, c, SIZE_MAX);
+            if (first != (pass == 0)) continue;
+            if (!r->lean || !clsi_take_turned(a, c, &status))
+                status = status == CLS_OK ? expand_statement(a, c, SIZE_MAX) : status;
+            else if (first)
+                status = register_item(a, c, SIZE_MAX, thermal, &array);
         }
     return status;
 }
@@ -393,14 +399,15 @@ static int has_arrays(const clsi_reader *r) {
         } else if (r->clean[i] == '.' && r->clean[i + 1] == '.')
             return 1;
     }
-    for (size_t at = 0; next_statement(r, &at, r->length, 0, &c);)
+    for (size_t at = 0; clsi_next_statement(r, &at, r->length, 0, &c);)
         if (clsi_accept_word(r, &c, "for")) return 1;
     return 0;
 }
 
 /* A system whose lines begin with white space is refused later, with its place. */
 cls_status clsi_read_arrays(clsi_reader *r) {
-    if (!has_arrays(r)) return CLS_OK;
+    if (!has_arrays(r)) return r->lean = 0, CLS_OK;
+    if (clsi_has_ports(r)) r->lean = 0;
     clsi_loops *a = clsi_calloc(1, sizeof *a);
     if (!a) return clsi_no_memory(r->error);
     r->arrays = a;
@@ -413,9 +420,10 @@ cls_status clsi_read_arrays(clsi_reader *r) {
                               .error = r->error};
     a->literal = clsi_calloc(r->length + 1, sizeof *a->literal);
     cls_status status = a->literal ? expand_all(a) : clsi_no_memory(r->error);
-    if (status == CLS_OK && (a->flat.failed || !a->flat.data)) status = clsi_no_memory(r->error);
+    if (!a->flat.data) clsi_text_append(&a->flat, "");
+    if (status == CLS_OK && a->flat.failed) status = clsi_no_memory(r->error);
     r->clean = NULL;
-    a->r = NULL;
+    if (!r->lean) a->r = NULL;
     if (status != CLS_OK) {
         r->clean = a->origin.clean;
         a->origin.clean = NULL;
@@ -448,6 +456,7 @@ void clsi_loops_free(clsi_loops **arrays) {
     for (size_t i = 0; i < a->n_arrays; i++) free(a->arrays[i].name);
     for (size_t i = 0; i < a->n_edges; i++) free(a->edges[i]);
     clsi_text_clear(&a->flat);
+    clsi_patterns_free(&a->patterns);
     void *const lists[] = {a->map,   a->turns,        a->arrays,  a->macros, a->sizes,
                            a->edges, a->origin.clean, a->literal, a};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);

@@ -57,10 +57,11 @@ typedef struct clsi_loops {
         n_sizes, sizes_room, n_edges, edges_room;
     uint32_t *
         literal; /* by letter: 1 + how many from there on are the same at every turn; 0: not known yet */
-    size_t depth;    /* of lets within lets */
-    size_t nested;   /* loops within loops, sums within sums */
-    double elements; /* of all arrays */
-    double work;     /* letters looked at, and what indices and turns cost beside them */
+    struct clsi_patterns *patterns; /* of what is not written out (pattern.h) */
+    size_t depth;                   /* of lets within lets */
+    size_t nested;                  /* loops within loops, sums within sums */
+    double elements;                /* of all arrays */
+    double work; /* letters looked at, and what indices and turns cost beside them */
 } clsi_loops;
 
 /* `i in a..b` of a sum or of a for. */
@@ -72,7 +73,25 @@ enum { CLSI_MAX_FLAT = 1 << 29 };                             /* letters of the 
 enum { CLSI_MAX_NESTED = 100 };                               /* loops and sums within each other */
 enum { CLSI_WORK_OF_A_WORD = 16, CLSI_WORK_OF_A_TURN = 128 }; /* in letters */
 
+/* ---- arrays.c ---- */
+size_t clsi_line_end(const clsi_reader *r, size_t at, size_t end);
+/* White space in front of the line at `at`, SIZE_MAX for a blank one. */
+size_t clsi_indentation(const clsi_reader *r, size_t at, size_t end);
+/* The statement at the line *at, continued by lines that begin further right than `base`. */
+int clsi_next_statement(const clsi_reader *r, size_t *at, size_t end, size_t base,
+                        clsi_cursor *out);
+/* name[a..b, c..d] at the cursor: the array; 0 letters when there is none. */
+cls_status clsi_read_array(clsi_loops *a, size_t at, size_t end, size_t turn, size_t *length,
+                           size_t *behind, clsi_array *out);
+
 /* ---- elements.c: formulas ---- */
+/* u of v.u and p.u, mu.u and f.u; SIZE_MAX: there is none. */
+size_t clsi_find_array(const clsi_loops *a, size_t at, size_t length);
+/* Whether `sum(` at the cursor begins a sum over an index. */
+int clsi_is_sum(const clsi_reader *r, size_t at, size_t length, size_t end);
+/* Indices of a ring come back; outside of an array there must be a let. */
+cls_status clsi_wrap(clsi_loops *a, const clsi_array *array, size_t at, size_t n, long *value,
+                     size_t turn);
 
 /* Letters [begin, end) of the text, and a text of ours that stands for what is at `at`. */
 void clsi_loops_copy(clsi_loops *a, size_t begin, size_t end, size_t turn);
@@ -103,6 +122,8 @@ cls_status clsi_array_at(clsi_loops *a, size_t where, size_t turn, const char *f
     CLS_PRINTF(4, 5);
 /* A whole number from [begin, end): digits, indices, parameters, + - * / ^, mod, min, max. */
 cls_status clsi_array_integer(clsi_loops *a, size_t begin, size_t end, size_t turn, long *out);
+/* The same, any number. */
+cls_status clsi_array_number(clsi_loops *a, size_t begin, size_t end, size_t turn, double *out);
 cls_status clsi_find_sizes(clsi_loops *a, clsi_cursor statement);
 /* The turn in which the word is an index, or SIZE_MAX. */
 size_t clsi_turn_of(const clsi_loops *a, size_t turn, const char *word, size_t length);

@@ -80,13 +80,12 @@ static cls_status add_input(clsi_reader *r, size_t where, size_t length, cls_nod
     cls_node symbol = cls_symbol(s->g, name);
     cls_status status = clsi_declare(r, name, length, CLSI_INPUT, k, symbol, where);
     if (status != CLS_OK) return status;
-    s->input[k] = (clsi_variable){clsi_strdup(name), NULL, -INFINITY, INFINITY};
+    s->input[k] = (clsi_variable){cls_node_name(s->g, symbol), NULL, -INFINITY, INFINITY};
     s->u[k] = symbol;
     s->input_formula[k] = formula;
     s->nu++;
     const double *value;
     const char *given = formula_set(r, name, &value);
-    if (!s->input[k].name) return clsi_no_memory(r->error);
     if (value) s->input_formula[k] = cls_constant(s->g, *value);
     return given ? parse_set(r, name, given, &s->input_formula[k]) : CLS_OK;
 }
@@ -110,8 +109,8 @@ static cls_status read_input(clsi_reader *r, clsi_cursor *c, size_t first) {
     }
     if (status == CLS_OK) status = add_input(r, where, length, e.bound);
     for (size_t i = first; unit && i < r->s->nu && status == CLS_OK; i++)
-        if (!r->s->input[i].unit && !(r->s->input[i].unit = clsi_strdup(unit)))
-            status = clsi_no_memory(r->error);
+        if (!r->s->input[i].unit)
+            status = clsi_keep_text(r, unit, strlen(unit), &r->s->input[i].unit);
     free(unit);
     return status;
 }

@@ -50,7 +50,7 @@ cls_status clsi_read_poisson(clsi_reader *r, clsi_cursor c) {
     if (status == CLS_OK) status = clsi_read_member(r, &c, &b);
     if (status == CLS_OK) status = clsi_expect(r, &c, "}", "the second variable");
     if (status == CLS_OK) status = clsi_expect(r, &c, "=", "the bracket");
-    if (status == CLS_OK && a == b)
+    if (status == CLS_OK && a->kind == b->kind && a->index == b->index)
         status = clsi_at(r, where, "the bracket of `%s` with itself is zero", a->name);
     if (status == CLS_OK && a->kind == CLSI_COORDINATE && b->kind == CLSI_COORDINATE)
         status = clsi_at(r, where,

@@ -5,6 +5,7 @@
  * with theta_a, or as `with` says. Domains wait until all parameters are known (a gas volume stays
  * above b). A parameter given by --set keeps that value whatever the file says. */
 #include "system/language.h"
+#include "system/pattern.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +47,9 @@ static cls_status expected_name(clsi_reader *r, clsi_cursor *c, const char *afte
 static cls_status add_variable(clsi_reader *r, clsi_variable **list, size_t *capacity, size_t n,
                                const char *name, double low) {
     if (!clsi_grow(list, capacity, n + 1, sizeof **list)) return clsi_no_memory(r->error);
-    (*list)[n] = (clsi_variable){clsi_strdup(name), NULL, low, INFINITY};
-    return (*list)[n].name ? CLS_OK : clsi_no_memory(r->error);
+    name = cls_node_name(r->s->g, cls_symbol(r->s->g, name)); /* the graph's */
+    (*list)[n] = (clsi_variable){name, NULL, low, INFINITY};
+    return name && *name ? CLS_OK : clsi_no_memory(r->error);
 }
 
 /* Two texts one behind the other, the second not zero-terminated, as far as there is room: names come by the
@@ -119,17 +121,13 @@ static cls_status add_entropy(clsi_reader *r, const char *entropy, const char *t
         status = add_variable(r, &s->entropy, &r->entropy_capacity, i, entropy, -INFINITY);
     if (status != CLS_OK) return status;
     status = add_variable(r, &s->temperature, &r->temperature_capacity, i, temperature, 0);
-    if (status == CLS_OK) {
-        s->m++;
-    } else {
-        free(s->entropy[i].name);
-    }
+    if (status == CLS_OK) s->m++;
     return status;
 }
 
 /* The other name of an entropy or temperature: from `with`, or by the first letter. */
-static cls_status other_name(clsi_reader *r, clsi_cursor *c, clsi_kind kind, const char *name,
-                             char out[80]) {
+cls_status clsi_other_name(clsi_reader *r, clsi_cursor *c, clsi_kind kind, const char *name,
+                           char out[80]) {
     int from_entropy = kind == CLSI_ENTROPY;
     const char *other = from_entropy ? "temperature" : "entropy";
     if (clsi_accept_word(r, c, "with")) {
@@ -176,14 +174,25 @@ cls_status clsi_read_unit(clsi_reader *r, clsi_cursor *c, char **unit) {
     return CLS_OK;
 }
 
+cls_status clsi_keep_text(clsi_reader *r, const char *text, size_t length, const char **out) {
+    cls_system *s = r->s;
+    if (!clsi_grow(&s->kept, &r->kept_capacity, s->n_kept + 1, sizeof *s->kept) ||
+        !(s->kept[s->n_kept] = clsi_strndup(text, length)))
+        return clsi_no_memory(r->error);
+    *out = s->kept[s->n_kept++];
+    return CLS_OK;
+}
+
 /* [unit], for every variable from `first` on that has none yet. */
 static cls_status read_unit(clsi_reader *r, clsi_cursor *c, clsi_kind kind, size_t first,
                             size_t last) {
     char *unit = NULL;
     cls_status status = clsi_read_unit(r, c, &unit);
+    const char *kept = NULL;
     for (size_t i = first; i < last && status == CLS_OK; i++) {
         clsi_variable *v = variable_of(r->s, kind, i);
-        if (!v->unit && !(v->unit = clsi_strdup(unit))) status = clsi_no_memory(r->error);
+        if (!v->unit && !kept) status = clsi_keep_text(r, unit, strlen(unit), &kept);
+        if (!v->unit) v->unit = kept;
     }
     free(unit);
     return status;
@@ -205,13 +214,13 @@ static cls_status read_domain(clsi_reader *r, clsi_cursor *c, clsi_kind kind, si
         v->has_domain = 1;
         if (!clsi_grow(&r->domains, &r->domains_capacity, r->n_domains + 1, sizeof *r->domains))
             return clsi_no_memory(r->error);
-        r->domains[r->n_domains++] = (clsi_domain){kind, i, begin, c->at - 1};
+        r->domains[r->n_domains++] = (clsi_domain){kind, i, begin, c->at - 1, r->turning};
     }
     return CLS_OK;
 }
 
-static cls_status read_variable(clsi_reader *r, clsi_cursor *c, clsi_kind kind, const char *word,
-                                int paired, size_t first) {
+static cls_status declare_one(clsi_reader *r, clsi_cursor *c, clsi_kind kind, const char *word,
+                              int paired) {
     size_t length, where;
     cls_status status = expected_name(r, c, word, &length);
     if (status != CLS_OK) return status;
@@ -222,10 +231,17 @@ static cls_status read_variable(clsi_reader *r, clsi_cursor *c, clsi_kind kind, 
     c->at += length;
     if (kind == CLSI_COORDINATE) {
         status = paired ? add_coordinate(r, name, where) : add_position(r, name, where);
-    } else if ((status = other_name(r, c, kind, name, other)) == CLS_OK) {
+    } else if ((status = clsi_other_name(r, c, kind, name, other)) == CLS_OK) {
         int straight = kind == CLSI_ENTROPY;
         status = add_entropy(r, straight ? name : other, straight ? other : name, where);
     }
+    return status;
+}
+
+static cls_status read_variable(clsi_reader *r, clsi_cursor *c, clsi_kind kind, const char *word,
+                                int paired, size_t first) {
+    cls_status status = clsi_is_range(r, *c) ? clsi_declare_array(r, c, kind, paired)
+                                             : declare_one(r, c, kind, word, paired);
     size_t last = count_of(r->s, kind);
     if (status == CLS_OK && clsi_accept(r, c, "[")) status = read_unit(r, c, kind, first, last);
     int angle = kind == CLSI_COORDINATE && clsi_accept_word(r, c, "angle");
@@ -318,7 +334,17 @@ static cls_status read_momenta(clsi_reader *r, clsi_cursor c, clsi_role role, cl
     return status;
 }
 
+static cls_status read_momenta_arrays(clsi_reader *r, clsi_cursor c, clsi_role role) {
+    clsi_cursor unit;
+    size_t first = r->s->n;
+    cls_status status =
+        clsi_declare_momenta_arrays(r, &c, role, roles[role].effort, roles[role].prefix, &unit);
+    if (status == CLS_OK && unit.at) status = read_unit(r, &unit, CLSI_MOMENTUM, first, r->s->n);
+    return status;
+}
+
 static cls_status read_role(clsi_reader *r, clsi_cursor c, clsi_role role) {
+    if (clsi_is_range(r, c)) return read_momenta_arrays(r, c, role);
     clsi_cursor *names = NULL, *velocities = NULL;
     cls_status status = read_momenta(r, c, role, &names, &velocities);
     free(names);
@@ -358,9 +384,10 @@ static cls_status read_bound(clsi_reader *r, size_t begin, size_t end, double *o
     return clsi_read_number(r, begin, end, "the bound of a domain", out);
 }
 
-cls_status clsi_read_domains(clsi_reader *r) {
+static cls_status read_domains(clsi_reader *r) {
     for (size_t i = 0; i < r->n_domains; i++) {
         const clsi_domain *d = &r->domains[i];
+        if (r->lean) clsi_go_to_text(r, d->turning);
         clsi_cursor c = {d->begin, d->end};
         size_t comma = clsi_item_end(r, &c);
         double low, high;
@@ -380,6 +407,12 @@ cls_status clsi_read_domains(clsi_reader *r) {
         v->high = high;
     }
     return CLS_OK;
+}
+
+cls_status clsi_read_domains(clsi_reader *r) {
+    cls_status status = read_domains(r);
+    if (r->lean) clsi_go_to_text(r, 0);
+    return status;
 }
 
 /* ---- parameters and lets ---- */
@@ -426,7 +459,7 @@ static cls_status add_parameter(clsi_reader *r, size_t where, size_t length, wor
     cls_node symbol = cls_symbol(s->g, name);
     cls_status status = clsi_declare(r, name, length, CLSI_PARAMETER, k, symbol, where);
     if (status != CLS_OK) return status;
-    s->parameter[k] = (clsi_variable){clsi_strdup(name), NULL, w.low, w.high};
+    s->parameter[k] = (clsi_variable){cls_node_name(s->g, symbol), NULL, w.low, w.high};
     s->parameter_value[k] = w.value;
     s->parameter_symbol[k] = symbol;
     r->parameter_constant[k] = parameter_node(r, name, &w);
@@ -434,11 +467,8 @@ static cls_status add_parameter(clsi_reader *r, size_t where, size_t length, wor
     s->parameter_unknown[k] =
         clsi_replacement_of(r, name, strlen(name)) ? 0 : (unsigned char)w.unknown;
     s->n_parameters++;
-    if (unit_end > unit_begin)
-        s->parameter[k].unit = clsi_strndup(r->clean + unit_begin, unit_end - unit_begin);
-    if (!s->parameter[k].name || (unit_end > unit_begin && !s->parameter[k].unit))
-        return clsi_no_memory(r->error);
-    return CLS_OK;
+    if (unit_end <= unit_begin) return CLS_OK;
+    return clsi_keep_text(r, r->clean + unit_begin, unit_end - unit_begin, &s->parameter[k].unit);
 }
 
 static cls_status read_bound(clsi_reader *r, size_t begin, size_t end, double *out);
@@ -566,13 +596,15 @@ static cls_status keep_let(clsi_reader *r, char *name, const clsi_expression *e)
     size_t k = s->n_lets;
     if (!name || !clsi_grow(&s->lets, &r->lets_capacity, k + 1, sizeof *s->lets) ||
         !clsi_grow(&r->let_symbol, &r->let_symbol_capacity, k + 1, sizeof(cls_node)) ||
-        !clsi_grow(&r->let_raw, &r->let_raw_capacity, k + 1, sizeof(cls_node))) {
+        !clsi_grow(&r->let_raw, &r->let_raw_capacity, k + 1, sizeof(cls_node)) ||
+        !clsi_grow(&r->let_kinds, &r->let_kinds_capacity, k + 1, sizeof(int))) {
         free(name);
         return clsi_no_memory(r->error);
     }
     s->lets[k] = (clsi_named){.name = name, .node = e->written};
     r->let_symbol[k] = cls_symbol(s->g, name);
     r->let_raw[k] = e->raw;
+    r->let_kinds[k] = r->lean ? clsi_kinds_of(r, e->raw) : ~0;
     s->n_lets++;
     return CLS_OK;
 }

@@ -54,8 +54,7 @@ size_t clsi_find_dots(const clsi_reader *r, size_t begin, size_t end) {
     return SIZE_MAX;
 }
 
-/* u of v.u and p.u, mu.u and f.u. */
-static const clsi_array *find_array(const clsi_loops *a, size_t at, size_t length) {
+size_t clsi_find_array(const clsi_loops *a, size_t at, size_t length) {
     static const char *const efforts[] = {"v.", "p.", "mu.", "f."};
     const char *word = a->r->clean + at;
     for (size_t i = 0; i < sizeof efforts / sizeof *efforts; i++) {
@@ -66,8 +65,8 @@ static const clsi_array *find_array(const clsi_loops *a, size_t at, size_t lengt
     }
     for (size_t i = 0; i < a->n_arrays; i++)
         if (strlen(a->arrays[i].name) == length && memcmp(a->arrays[i].name, word, length) == 0)
-            return &a->arrays[i];
-    return NULL;
+            return i;
+    return SIZE_MAX;
 }
 
 static int has_edges(const clsi_loops *a, const char *name) {
@@ -146,8 +145,8 @@ void clsi_put_element(clsi_loops *a, size_t at, size_t length, size_t n, const l
     for (size_t k = 0; k < n; k++) put_number(a, at, turn, '[', value[k], ']');
 }
 
-static cls_status wrap(clsi_loops *a, const clsi_array *array, size_t at, size_t n, long *value,
-                       size_t turn) {
+cls_status clsi_wrap(clsi_loops *a, const clsi_array *array, size_t at, size_t n, long *value,
+                     size_t turn) {
     if (array->n != n)
         return clsi_array_at(a, at, turn, "`%s` has %zu %s, here are %zu", array->name, array->n,
                              array->n == 1 ? "index" : "indices", n);
@@ -197,8 +196,8 @@ static cls_status expand_element(clsi_loops *a, size_t at, size_t length, size_t
     if (status != CLS_OK) return status;
     const clsi_macro *macro = find_macro(a, at, length);
     if (macro) return expand_macro(a, macro, at, n, value, turn);
-    const clsi_array *array = find_array(a, at, length);
-    if (array) status = wrap(a, array, at, n, value, turn);
+    size_t array = clsi_find_array(a, at, length);
+    if (array != SIZE_MAX) status = clsi_wrap(a, &a->arrays[array], at, n, value, turn);
     if (status == CLS_OK) clsi_put_element(a, at, length, n, value, turn);
     return status;
 }
@@ -279,8 +278,7 @@ static cls_status expand_pairs(clsi_loops *a, const clsi_loop *l, size_t n, clsi
     return status;
 }
 
-/* Whether `sum(` at the cursor begins a sum over an index. */
-static int is_sum(const clsi_reader *r, size_t at, size_t length, size_t end) {
+int clsi_is_sum(const clsi_reader *r, size_t at, size_t length, size_t end) {
     clsi_cursor c = {at + length, end};
     if (!word_is(r, at, length, "sum") || !clsi_accept(r, &c, "(")) return 0;
     clsi_skip_space(r, &c);
@@ -338,7 +336,7 @@ cls_status clsi_loops_word(clsi_loops *a, size_t at, size_t n, size_t end, size_
                            int declares, size_t *behind) {
     clsi_reader *r = a->r;
     *behind = at + n;
-    if (is_sum(r, at, n, end)) return read_sum(a, at, end, turn, behind);
+    if (clsi_is_sum(r, at, n, end)) return read_sum(a, at, end, turn, behind);
     if (*behind < end && r->clean[*behind] == '[') {
         size_t close = clsi_array_closing(r, *behind, end);
         if (!declares || (close && uses_index(a, *behind, close, turn))) {
@@ -369,8 +367,9 @@ static size_t literal_length(clsi_loops *a, clsi_cursor c, size_t turn) {
     if (a->literal[c.at]) return a->literal[c.at] - 1;
     while (i < c.end && r->clean[i] != '"') {
         size_t n = clsi_plain_word(r, i, c.end), number = clsi_number_length(r, i, c.end);
-        int works = n && ((i + n < c.end && r->clean[i + n] == '[') || is_sum(r, i, n, c.end) ||
-                          clsi_turn_of(a, turn, r->clean + i, n) != SIZE_MAX);
+        int works =
+            n && ((i + n < c.end && r->clean[i + n] == '[') || clsi_is_sum(r, i, n, c.end) ||
+                  clsi_turn_of(a, turn, r->clean + i, n) != SIZE_MAX);
         if (works) break;
         i += n ? n : number ? number : 1;
     }

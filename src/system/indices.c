@@ -274,14 +274,20 @@ static double sum(evaluator *e) {
     return x;
 }
 
-cls_status clsi_array_integer(clsi_loops *a, size_t begin, size_t end, size_t turn, long *out) {
+cls_status clsi_array_number(clsi_loops *a, size_t begin, size_t end, size_t turn, double *out) {
     cls_status status = clsi_count_work(a, begin, turn, 4 * (end - begin));
     if (status != CLS_OK) return status;
     evaluator e = {a, begin, end, turn, 0, CLS_OK};
-    double x = sum(&e);
+    *out = sum(&e);
     if (e.status == CLS_OK && peek(&e))
         complain(&e, e.at, "expected the end of the index: indices are made of + - * / ^");
-    if (e.status != CLS_OK) return e.status;
+    return e.status;
+}
+
+cls_status clsi_array_integer(clsi_loops *a, size_t begin, size_t end, size_t turn, long *out) {
+    double x;
+    cls_status status = clsi_array_number(a, begin, end, turn, &x);
+    if (status != CLS_OK) return status;
     if (!(fabs(x) < 1e9) || x != floor(x))
         return clsi_array_at(a, begin, turn, "an index is a whole number, this is %g", x);
     *out = (long)x;

@@ -39,10 +39,18 @@ typedef struct clsi_name {
     size_t where;  /* offset of its declaration */
 } clsi_name;
 
+/* What the elements of an array are, whose symbols are a block of the graph (expr/graph.h): of each stem its kind,
+ * and the index of its first element. */
+typedef struct clsi_array_names {
+    clsi_kind kind[3];
+    size_t first[3];
+} clsi_array_names;
+
 /* A domain that waits until the parameters are known. */
 typedef struct clsi_domain {
     clsi_kind kind;
     size_t index, begin, end; /* between the parentheses */
+    int turning;              /* of the text with arrays */
 } clsi_domain;
 
 /* A place in the text: the rest of a statement. */
@@ -78,17 +86,19 @@ typedef struct clsi_reader {
     cls_scope
         scope; /* of the formula that is read: its names move while uses of functions are added */
     cls_node *let_symbol, *let_raw; /* (n_lets) lets as symbols and as expressions */
+    int *let_kinds;                 /* what they are made of; of a lean reader */
     cls_node *parameter_constant;   /* (n_parameters) */
     clsi_domain *domains;
     size_t n_domains, domains_capacity;
     size_t coordinate_capacity, momentum_capacity, entropy_capacity, temperature_capacity,
         parameter_capacity, value_capacity, unknown_parameter_capacity, learned_capacity,
         symbol_capacity, constant_capacity, lets_capacity, let_symbol_capacity, let_raw_capacity,
-        parts_capacity, unknown_capacity, unknown_field_capacity, unknown_of_capacity,
-        unknown_positive_capacity, invariants_capacity, raw_invariants_capacity, outputs_capacity,
-        raw_outputs_capacity, anchors_capacity, units_capacity, part_inputs_capacity,
-        written_capacity, input_capacity, u_capacity, formula_capacity, reservoir_capacity,
-        labels_capacity, functions_capacity, uses_capacity;
+        let_kinds_capacity, parts_capacity, unknown_capacity, unknown_field_capacity,
+        unknown_of_capacity, unknown_positive_capacity, invariants_capacity,
+        raw_invariants_capacity, outputs_capacity, raw_outputs_capacity, anchors_capacity,
+        units_capacity, part_inputs_capacity, written_capacity, input_capacity, u_capacity,
+        formula_capacity, reservoir_capacity, labels_capacity, functions_capacity, uses_capacity,
+        kept_capacity;
     size_t written_where, written_length; /* the name of the friction that is being read */
     clsi_function *defining;   /* whose formula is being read: its arguments are names, */
     const cls_node *arguments; /* for these; NULL: it is being declared */
@@ -110,13 +120,23 @@ typedef struct clsi_reader {
     const struct clsi_ports *ports;     /* set: the text was made from components (ports.h) */
     const struct clsi_loops *expanding; /* while they are being written out */
     struct clsi_loops *arrays; /* set: the text had arrays, which are written out (arrays.h) */
+    int lean; /* arrays are not written out where that can be avoided; a complaint means: read again, all written out */
+    int turning;              /* what is being read is the text with arrays itself (pattern.h) */
+    clsi_array_names *blocks; /* (n_blocks) beside those of the graph */
+    size_t n_blocks, blocks_room;
 } clsi_reader;
 
 /* One expression of the file: lets as symbols, lets expanded, parameters replaced by values. */
 typedef struct clsi_expression {
     size_t begin, end;
     cls_node written, raw, bound;
+    int kinds; /* of its names as written, with CLSI_ALL_KINDS; 0: not known */
 } clsi_expression;
+enum { CLSI_ALL_KINDS = 1 << 20 };
+/* Known to have no names of these kinds, not inside of its lets either. */
+static inline int clsi_lacks(const clsi_expression *e, int kinds) {
+    return e->kinds && !(e->kinds & kinds);
+}
 
 /* ---- arrays.c ---- */
 /* Writes out arrays, sums and loops (a text without them stays as it is). */
@@ -167,6 +187,8 @@ size_t clsi_item_end(const clsi_reader *r, const clsi_cursor *c);
 cls_status clsi_read_expression(clsi_reader *r, size_t begin, size_t end, clsi_expression *out);
 /* `raw` and `bound` from `written`. */
 cls_status clsi_expand(clsi_reader *r, clsi_expression *e);
+/* What an expression is made of, lets expanded; all kinds where something has no name. */
+int clsi_kinds_of(clsi_reader *r, cls_node raw);
 /* An expression of numbers and parameters only, as a finite number. */
 cls_status clsi_read_number(clsi_reader *r, size_t begin, size_t end, const char *what,
                             double *out);
@@ -234,6 +256,20 @@ void clsi_set_bracket(cls_system *s, clsi_physics *ph, const clsi_name *a, const
 void clsi_set_algebra(cls_system *s, const char *name, const clsi_name *const *momenta);
 
 /* ---- declare.c and statements.c: one function per statement ---- */
+/* A text that the system keeps. */
+cls_status clsi_keep_text(clsi_reader *r, const char *text, size_t length, const char **out);
+/* The other name of an entropy or temperature: from `with`, or by the first letter. */
+cls_status clsi_other_name(clsi_reader *r, clsi_cursor *c, clsi_kind kind, const char *name,
+                           char out[80]);
+/* The same statements of arrays (declare_array.c). */
+cls_status clsi_declare_array(clsi_reader *r, clsi_cursor *c, clsi_kind kind, int paired);
+cls_status clsi_declare_momenta_arrays(clsi_reader *r, clsi_cursor *c, clsi_role role,
+                                       const char *effort, const char *prefix, clsi_cursor *unit);
+/* ---- parse.c ---- */
+/* Statement number `key` of the table, of which the body is given. */
+cls_status clsi_read_keyword(clsi_reader *r, size_t key, clsi_cursor body);
+int clsi_is_statement_word(const clsi_reader *r, clsi_cursor word);
+
 cls_status clsi_read_system(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_coordinates(clsi_reader *r, clsi_cursor c);
 cls_status clsi_read_positions(clsi_reader *r, clsi_cursor c);

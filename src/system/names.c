@@ -6,6 +6,7 @@
 #include "expr/graph.h"
 #include "expr/vocabulary.h"
 #include "system/language.h"
+#include "system/pattern.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,15 @@ static const char *kind_text(clsi_kind kind) {
 
 const clsi_name *clsi_lookup(const clsi_reader *r, const char *name, size_t length, int kinds) {
     if (!r->n_names) return NULL;
+    if (r->lean && length) {
+        const clsi_name *n;
+        if (r->turning && name >= r->clean && name < r->clean + r->length) {
+            if (!clsi_turned_name(r, name, length, &n)) return NULL;
+        } else {
+            n = clsi_block_lookup(r, name, length);
+        }
+        if (n) return ((int)n->kind & kinds) ? n : NULL;
+    }
     clsi_probe at = clsi_probe_name(name, length, r->name_slots);
     for (; r->name_table[at.slot]; clsi_probe_next(&at)) {
         const clsi_name *n = &r->names[r->name_table[at.slot] - 1];
@@ -66,6 +76,14 @@ const clsi_name *clsi_lookup(const clsi_reader *r, const char *name, size_t leng
 }
 
 const clsi_name *clsi_name_of_symbol(const clsi_reader *r, cls_node a, int kinds) {
+    if (r->n_blocks) {
+        size_t element, stem;
+        const clsi_symbol_block *b = clsi_block_by_node(r->s->g, a, &element, &stem);
+        if (b) {
+            const clsi_array_names *k = &r->blocks[b - r->s->g->blocks];
+            return ((int)k->kind[stem] & kinds) ? clsi_block_member(r, b, element, stem) : NULL;
+        }
+    }
     if (a >= r->symbol_names_room || !r->symbol_names[a]) return NULL;
     const clsi_name *n = &r->names[r->symbol_names[a] - 1];
     return ((int)n->kind & kinds) ? n : NULL;
@@ -136,6 +154,8 @@ cls_status clsi_declare(clsi_reader *r, const char *name, size_t length, clsi_ki
                         size_t index, cls_node node, size_t where) {
     if (length > 63)
         return clsi_at(r, where, "this name has %zu letters, at most 63 are allowed", length);
+    if (r->turning && memchr(name, '[', length))
+        return clsi_at(r, where, "names with indices are written out");
     cls_status status = check_free(r, name, length, kind, where);
     return status == CLS_OK ? clsi_insert_name(r, name, length, kind, index, node, where) : status;
 }
@@ -228,7 +248,21 @@ static cls_status refuse(clsi_reader *r, const clsi_expression *e, const clsi_na
                    kind_text(n->kind));
 }
 
+int clsi_kinds_of(clsi_reader *r, cls_node raw) {
+    size_t n;
+    int kinds = 0;
+    cls_node *symbols = clsi_list_symbols(r->s->g, 1, &raw, &n);
+    if (!symbols) return ~0;
+    for (size_t i = 0; i < n; i++) {
+        const clsi_name *name = clsi_name_of_symbol(r, symbols[i], ~0);
+        kinds |= name ? (int)name->kind : ~0;
+    }
+    free(symbols);
+    return kinds;
+}
+
 cls_status clsi_allow(clsi_reader *r, const clsi_expression *e, int kinds, const char *what) {
+    if (clsi_lacks(e, ~kinds & ~CLSI_ALL_KINDS & ~CLSI_LET)) return CLS_OK;
     /* learned parts may bring symbols of their own */
     size_t n;
     cls_node *symbols = clsi_list_symbols(r->s->g, 1, &e->raw, &n);

@@ -8,6 +8,8 @@
  * what comes out can be simulated. */
 #include "base/misuse.h"
 #include "system/language.h"
+#include "system/pattern.h"
+#include "system/ports.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,55 +23,57 @@ typedef struct keyword {
     pass when;
     cls_status (*read)(clsi_reader *r, clsi_cursor c);
     cls_status (*again)(clsi_reader *r, clsi_cursor c); /* when all names are known, or NULL */
+    int turns; /* may be read on the text with arrays: TOP or also in loops */
 } keyword;
+enum { TOP = 1, LOOPS = 2 };
 
 static const keyword keywords[] = {
-    {"system", NULL, DECLARE, clsi_read_system, NULL},
-    {"coordinate", NULL, DECLARE, clsi_read_coordinates, NULL},
-    {"position", NULL, DECLARE_ALONE, clsi_read_positions, NULL},
-    {"momentum", NULL, DECLARE_ALONE, clsi_read_momenta, NULL},
-    {"mole", NULL, DECLARE_ALONE, clsi_read_moles, NULL},
-    {"internal", NULL, DECLARE_ALONE, clsi_read_internals, NULL},
-    {"entropy", NULL, DECLARE, clsi_read_entropies, NULL},
-    {"temperature", NULL, DECLARE, clsi_read_temperatures, NULL},
-    {"parameter", NULL, PARAMETER, clsi_read_parameters, NULL},
-    {"input", NULL, PARAMETER, clsi_read_inputs, NULL},
-    {"reservoir", NULL, DECLARE, clsi_read_reservoir, clsi_set_reservoir},
-    {"let", NULL, LET, clsi_read_let, NULL},
-    {"part", NULL, LET, clsi_read_part, NULL},
-    {"function", NULL, LET, clsi_read_function_line, NULL},
-    {"total", "entropy", LET, clsi_read_total_entropy, NULL},
-    {"coefficient", NULL, LET, clsi_read_coefficient, NULL},
-    {"coupling", NULL, LET, clsi_read_coupling, NULL},
-    {"lagrangian", NULL, PHYSICS, clsi_read_lagrangian, NULL},
-    {"hamiltonian", NULL, PHYSICS, clsi_read_hamiltonian, NULL},
-    {"energy", NULL, PHYSICS, clsi_read_energy, NULL},
-    {"thermal", "lagrangian", PHYSICS, clsi_read_thermal, NULL},
-    {"rigid", "body", DECLARE_ALONE, clsi_read_body, clsi_set_body},
-    {"vertical", NULL, DECLARE_ALONE, clsi_read_vertical, clsi_set_vertical},
-    {"attitude", NULL, DECLARE_ALONE, clsi_read_attitude, clsi_set_attitude},
-    {"ode", NULL, DECLARE_ALONE, clsi_read_ode, NULL},
-    {"poisson", NULL, PHYSICS, clsi_read_poisson, NULL},
-    {"algebra", NULL, PHYSICS, clsi_read_algebra, NULL},
-    {"friction", "operator", PHYSICS, clsi_read_operator, NULL},
-    {"friction", NULL, PHYSICS, clsi_read_friction, NULL},
-    {"dissipation", NULL, PHYSICS, clsi_read_dissipation, NULL},
-    {"heat", "exchange", PHYSICS, clsi_read_heat, NULL},
-    {"heat", "source", PHYSICS, clsi_read_source, NULL},
-    {"thermal", "noise", PHYSICS, clsi_read_noise, NULL},
-    {"diffusion", NULL, PHYSICS, clsi_read_diffusion, NULL},
-    {"reaction", NULL, PHYSICS, clsi_read_reaction, NULL},
-    {"matter", "source", PHYSICS, clsi_read_matter_source, NULL},
-    {"external", "force", PHYSICS, clsi_read_external_force, NULL},
-    {"external", "potential", PHYSICS, clsi_read_external_potential, NULL},
-    {"invariant", NULL, PHYSICS, clsi_read_invariant, NULL},
-    {"output", NULL, PHYSICS, clsi_read_output, NULL},
-    {"start", NULL, PHYSICS, clsi_read_start, NULL},
-    {"step", NULL, PHYSICS, clsi_read_step, NULL},
-    {"until", NULL, PHYSICS, clsi_read_until, NULL},
-    {"anchor", NULL, ANCHOR, clsi_read_anchor, NULL},
-    {"data", NULL, ANCHOR, clsi_read_data, NULL},
-    {"picture", NULL, ANCHOR, clsi_read_picture, NULL},
+    {"system", NULL, DECLARE, clsi_read_system, NULL, 0},
+    {"coordinate", NULL, DECLARE, clsi_read_coordinates, NULL, TOP},
+    {"position", NULL, DECLARE_ALONE, clsi_read_positions, NULL, TOP},
+    {"momentum", NULL, DECLARE_ALONE, clsi_read_momenta, NULL, TOP},
+    {"mole", NULL, DECLARE_ALONE, clsi_read_moles, NULL, TOP},
+    {"internal", NULL, DECLARE_ALONE, clsi_read_internals, NULL, TOP},
+    {"entropy", NULL, DECLARE, clsi_read_entropies, NULL, TOP},
+    {"temperature", NULL, DECLARE, clsi_read_temperatures, NULL, TOP},
+    {"parameter", NULL, PARAMETER, clsi_read_parameters, NULL, 0},
+    {"input", NULL, PARAMETER, clsi_read_inputs, NULL, 0},
+    {"reservoir", NULL, DECLARE, clsi_read_reservoir, clsi_set_reservoir, 0},
+    {"let", NULL, LET, clsi_read_let, NULL, 0},
+    {"part", NULL, LET, clsi_read_part, NULL, 0},
+    {"function", NULL, LET, clsi_read_function_line, NULL, 0},
+    {"total", "entropy", LET, clsi_read_total_entropy, NULL, 0},
+    {"coefficient", NULL, LET, clsi_read_coefficient, NULL, 0},
+    {"coupling", NULL, LET, clsi_read_coupling, NULL, 0},
+    {"lagrangian", NULL, PHYSICS, clsi_read_lagrangian, NULL, TOP},
+    {"hamiltonian", NULL, PHYSICS, clsi_read_hamiltonian, NULL, TOP},
+    {"energy", NULL, PHYSICS, clsi_read_energy, NULL, TOP},
+    {"thermal", "lagrangian", PHYSICS, clsi_read_thermal, NULL, TOP},
+    {"rigid", "body", DECLARE_ALONE, clsi_read_body, clsi_set_body, 0},
+    {"vertical", NULL, DECLARE_ALONE, clsi_read_vertical, clsi_set_vertical, 0},
+    {"attitude", NULL, DECLARE_ALONE, clsi_read_attitude, clsi_set_attitude, 0},
+    {"ode", NULL, DECLARE_ALONE, clsi_read_ode, NULL, 0},
+    {"poisson", NULL, PHYSICS, clsi_read_poisson, NULL, LOOPS},
+    {"algebra", NULL, PHYSICS, clsi_read_algebra, NULL, 0},
+    {"friction", "operator", PHYSICS, clsi_read_operator, NULL, 0},
+    {"friction", NULL, PHYSICS, clsi_read_friction, NULL, LOOPS},
+    {"dissipation", NULL, PHYSICS, clsi_read_dissipation, NULL, 0},
+    {"heat", "exchange", PHYSICS, clsi_read_heat, NULL, LOOPS},
+    {"heat", "source", PHYSICS, clsi_read_source, NULL, LOOPS},
+    {"thermal", "noise", PHYSICS, clsi_read_noise, NULL, 0},
+    {"diffusion", NULL, PHYSICS, clsi_read_diffusion, NULL, LOOPS},
+    {"reaction", NULL, PHYSICS, clsi_read_reaction, NULL, LOOPS},
+    {"matter", "source", PHYSICS, clsi_read_matter_source, NULL, LOOPS},
+    {"external", "force", PHYSICS, clsi_read_external_force, NULL, LOOPS},
+    {"external", "potential", PHYSICS, clsi_read_external_potential, NULL, TOP},
+    {"invariant", NULL, PHYSICS, clsi_read_invariant, NULL, TOP},
+    {"output", NULL, PHYSICS, clsi_read_output, NULL, TOP},
+    {"start", NULL, PHYSICS, clsi_read_start, NULL, LOOPS},
+    {"step", NULL, PHYSICS, clsi_read_step, NULL, 0},
+    {"until", NULL, PHYSICS, clsi_read_until, NULL, 0},
+    {"anchor", NULL, ANCHOR, clsi_read_anchor, NULL, 0},
+    {"data", NULL, ANCHOR, clsi_read_data, NULL, 0},
+    {"picture", NULL, ANCHOR, clsi_read_picture, NULL, 0},
 };
 enum { N_KEYWORDS = sizeof keywords / sizeof *keywords };
 
@@ -116,7 +120,7 @@ static const struct {
 };
 
 typedef struct statement {
-    const keyword *key;
+    const keyword *key; /* NULL: number body.at of those that are not written out */
     clsi_cursor body;
 } statement;
 
@@ -173,15 +177,61 @@ static cls_status find_keyword(clsi_reader *r, clsi_cursor c, statement *out) {
                    heat ? "; heat from outside is `heat source NAME on T: ...`" : "");
 }
 
+int clsi_turned_key(const clsi_reader *r, clsi_cursor c, int inside, clsi_turned *out) {
+    for (size_t i = 0; i < N_KEYWORDS; i++) {
+        const keyword *k = &keywords[i];
+        clsi_cursor rest = c;
+        if (!clsi_accept_word(r, &rest, k->first)) continue;
+        if (k->second && !clsi_accept_word(r, &rest, k->second)) continue;
+        out->key = i;
+        out->passes = 1u << k->when;
+        out->body = rest;
+        return inside ? k->turns == LOOPS : k->turns != 0;
+    }
+    return 0;
+}
+
+/* A word that statements are made of is no name of an index here: where it stands as a word, it would be one. */
+int clsi_is_statement_word(const clsi_reader *r, clsi_cursor word) {
+    static const char *const others[] = {"on", "in", "of", "with", "inf", "infinity", "unknown"};
+    const char *text = r->clean + word.at;
+    size_t n = word.end - word.at;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (clsi_word_is(others[i], text, n)) return 1;
+    for (size_t i = 0; i < N_KEYWORDS; i++)
+        if (clsi_word_is(keywords[i].first, text, n) ||
+            (keywords[i].second && clsi_word_is(keywords[i].second, text, n)))
+            return 1;
+    return 0;
+}
+
+cls_status clsi_read_keyword(clsi_reader *r, size_t key, clsi_cursor body) {
+    return keywords[key].read(r, body);
+}
+
 static int is_blank_line(const clsi_reader *r, size_t begin, size_t end) {
     while (begin < end && r->clean[begin] == ' ') begin++;
     return begin == end;
 }
 
+/* Those that are not written out, as far as they would stand in front of `at`. */
+static cls_status add_turned(clsi_reader *r, size_t at, size_t *next, statement **list, size_t *n,
+                             size_t *capacity) {
+    const clsi_patterns *p = r->lean ? r->arrays->patterns : NULL;
+    for (; p && *next < p->n_turned && p->turned[*next].flat <= at;
+         *next = p->turned[*next].behind) {
+        if (!clsi_grow(list, capacity, *n + 1, sizeof **list)) return clsi_no_memory(r->error);
+        (*list)[(*n)++] = (statement){NULL, {*next, 0}};
+    }
+    return CLS_OK;
+}
+
 /* Statements as ranges: from a line that begins with a letter to the next such line. */
 static cls_status find_statements(clsi_reader *r, statement **list, size_t *n) {
-    size_t capacity = 0;
+    size_t capacity = 0, turned = 0;
     for (size_t at = 0; at < r->length;) {
+        cls_status added = add_turned(r, at, &turned, list, n, &capacity);
+        if (added != CLS_OK) return added;
         const char *newline = memchr(r->clean + at, '\n', r->length - at);
         size_t end = newline ? (size_t)(newline - r->clean) : r->length;
         if (!is_blank_line(r, at, end)) {
@@ -190,6 +240,7 @@ static cls_status find_statements(clsi_reader *r, statement **list, size_t *n) {
                     return clsi_at(r, at, "more than %d statements", (int)MAX_STATEMENTS);
                 if (!clsi_grow(list, &capacity, *n + 1, sizeof **list))
                     return clsi_no_memory(r->error);
+                (*list)[*n].key = keywords; /* found below */
                 (*list)[(*n)++].body = (clsi_cursor){at, end};
             } else if (*n) {
                 (*list)[*n - 1].body.end = end;
@@ -201,9 +252,9 @@ static cls_status find_statements(clsi_reader *r, statement **list, size_t *n) {
         }
         at = end + 1;
     }
-    cls_status status = CLS_OK;
+    cls_status status = add_turned(r, SIZE_MAX, &turned, list, n, &capacity);
     for (size_t i = 0; i < *n && status == CLS_OK; i++)
-        status = find_keyword(r, (*list)[i].body, &(*list)[i]);
+        if ((*list)[i].key) status = find_keyword(r, (*list)[i].body, &(*list)[i]);
     return status;
 }
 
@@ -233,6 +284,18 @@ static int make_physics(const cls_system *s, clsi_physics *p) {
     for (size_t i = 0; i < s->paired && good; i++)
         clsi_sparse_set(g, &p->kinematics, i, i, cls_constant(g, 1));
     return good;
+}
+
+static void list_block(cls_system *s, const clsi_symbol_block *b, const clsi_array_names *what) {
+    for (size_t j = 0; j < b->stems; j++) {
+        cls_node *list = what->kind[j] == CLSI_COORDINATE ? s->q
+                         : what->kind[j] == CLSI_VELOCITY ? s->v
+                         : what->kind[j] == CLSI_MOMENTUM ? s->p
+                         : what->kind[j] == CLSI_ENTROPY  ? s->S
+                                                          : s->T;
+        for (size_t k = 0; k < b->count; k++)
+            list[what->first[j] + k] = b->first + (cls_node)(k * b->stems + j);
+    }
 }
 
 static cls_status make_symbols(clsi_reader *r) {
@@ -265,6 +328,7 @@ static cls_status make_symbols(clsi_reader *r) {
                                                        : NULL;
         if (list) list[n->index] = n->node;
     }
+    for (size_t k = 0; k < r->n_blocks; k++) list_block(s, &s->g->blocks[k], &r->blocks[k]);
     return CLS_OK;
 }
 
@@ -299,6 +363,10 @@ static cls_status read_pass(clsi_reader *r, const statement *list, size_t n, pas
     cls_status status = CLS_OK;
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
         const keyword *k = list[i].key;
+        if (!k) {
+            status = clsi_read_turned(r, list[i].body.at, 1u << when);
+            continue;
+        }
         if (k->when == when) status = k->read(r, list[i].body);
         if (when == LET && k->again && status == CLS_OK) status = k->again(r, list[i].body);
     }
@@ -309,6 +377,8 @@ static cls_status read_all(clsi_reader *r, statement **list) {
     size_t n = 0;
     cls_status status = clsi_clean_text(r);
     if (status == CLS_OK) status = clsi_read_arrays(r);
+    if (status == CLS_OK && r->lean && clsi_has_ports(r))
+        return clsi_at(r, 0, "components are written out");
     if (status == CLS_OK) status = clsi_read_ports(r, r->loader);
     if (status == CLS_OK) status = find_statements(r, list, &n);
     if (status == CLS_OK) {
@@ -365,10 +435,12 @@ static void reader_clear(clsi_reader *r) {
     free(r->scope_nodes);
     free(r->let_symbol);
     free(r->let_raw);
+    free(r->let_kinds);
     free(r->parameter_constant);
     free(r->domains);
     free(r->loose);
     free(r->rates);
+    free(r->blocks);
     free(r->clean);
     clsi_loops_free(&r->arrays);
 }
@@ -381,11 +453,12 @@ static char *stem_of(const char *file) {
     return clsi_strndup(stem, n);
 }
 
-static cls_status parse(const char *text, const char *file, const cls_assignments *set, size_t n,
-                        clsi_replacement *replacements, int skeleton, const clsi_loader *loader,
-                        cls_system **out, cls_error *error) {
+/* `lean`: what is repeated is read once (pattern.h), where the file has any of that: then it stays 1. */
+static cls_status parse_once(const char *text, const char *file, const cls_assignments *set,
+                             size_t n, clsi_replacement *replacements, int skeleton,
+                             const clsi_loader *loader, int *lean, cls_system **out,
+                             cls_error *error) {
     *out = NULL;
-    if (!file) file = "system";
     size_t length = strlen(text);
     if (length > MAX_BYTES)
         return clsi_fail(error, CLS_SYSTEM, "%s: larger than 1 MB: a system file is a page or two",
@@ -401,7 +474,8 @@ static cls_status parse(const char *text, const char *file, const cls_assignment
                      .replacements = replacements,
                      .n_replacements = n,
                      .skeleton = skeleton,
-                     .loader = loader};
+                     .loader = loader,
+                     .lean = *lean};
     statement *list = NULL;
     s->name = stem_of(file);
     s->title = clsi_strdup(s->name ? s->name : "");
@@ -412,6 +486,7 @@ static cls_status parse(const char *text, const char *file, const cls_assignment
                                                        : clsi_no_memory(error);
     if (status == CLS_OK) status = read_all(&r, &list);
     if (status == CLS_OK) status = finish(&r);
+    *lean = r.lean;
     free(list);
     reader_clear(&r);
     if (status == CLS_OK) {
@@ -420,6 +495,21 @@ static cls_status parse(const char *text, const char *file, const cls_assignment
         cls_system_free(&s);
     }
     return status;
+}
+
+/* A file with arrays is read without writing them out; what is wrong with it is said by reading it again, written
+ * out. Something learned in the place of a part is asked for in one reading. */
+static cls_status parse(const char *text, const char *file, const cls_assignments *set, size_t n,
+                        clsi_replacement *replacements, int skeleton, const clsi_loader *loader,
+                        cls_system **out, cls_error *error) {
+    int lean = n == 0;
+    if (!file) file = "system";
+    cls_status status =
+        parse_once(text, file, set, n, replacements, skeleton, loader, &lean, out, error);
+    if (status == CLS_OK || status == CLS_MEMORY || !lean) return status;
+    if (error) *error = (cls_error){0};
+    lean = 0;
+    return parse_once(text, file, set, n, replacements, skeleton, loader, &lean, out, error);
 }
 
 cls_status cls_system_parse(const char *text, const char *file, const cls_assignments *set,

@@ -15,15 +15,14 @@
 enum { STACK_WORK = 1024, STACK_INPUTS = 256 };
 
 typedef struct columns {
-    char **names;
+    const char **names;
     cls_node *nodes;
     size_t n;
     int failed;
 } columns;
 
 static void add(columns *c, const char *name, cls_node node) {
-    c->names[c->n] = clsi_strdup(name);
-    c->failed |= !c->names[c->n];
+    c->names[c->n] = name;
     c->nodes[c->n++] = node;
 }
 

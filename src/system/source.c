@@ -7,6 +7,7 @@
 #include "base/locale.h"
 #include "expr/graph.h"
 #include "system/language.h"
+#include "system/pattern.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -42,6 +43,7 @@ cls_status clsi_at(clsi_reader *r, size_t where, const char *format, ...) {
     va_start(args, format);
     clsi_vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
+    if (r->lean) return clsi_fail(r->error, CLS_SYSTEM, "%s: %s", r->file, sentence);
     int line = 1;
     size_t begin = 0;
     const clsi_reader *from = clsi_origin_of(r, &where, note);
@@ -119,6 +121,8 @@ size_t clsi_word_length(const clsi_reader *r, clsi_cursor *c, int dotted) {
         if (i < c->end &&
             (is_word(t[i]) || (dotted && t[i] == '.' && i + 1 < c->end && is_letter(t[i + 1]))))
             index = 1;
+        else if (r->turning)
+            index = clsi_bracket_length(r, i, c->end);
         else
             index = clsi_index_length(t + i, c->end - i);
     }
@@ -270,11 +274,20 @@ cls_status clsi_expand(clsi_reader *r, clsi_expression *e) {
     cls_error inner = {0};
     e->raw = e->bound = CLS_NO_NODE;
     put known = {0};
-    cls_status status = put_in(r, e->written, CLSI_LET, r->let_raw, &known, &e->raw);
+    const int replaced = CLSI_LET | CLSI_PARAMETER | CLSI_INPUT;
+    if (e->kinds && !(e->kinds & replaced)) {
+        e->raw = e->bound = e->written;
+        return CLS_OK;
+    }
+    cls_status status = CLS_OK;
+    if (e->kinds && !(e->kinds & CLSI_LET))
+        e->raw = e->written;
+    else
+        status = put_in(r, e->written, CLSI_LET, r->let_raw, &known, &e->raw);
     if (status == CLS_OK)
         status = put_in(r, e->raw, CLSI_PARAMETER, r->parameter_constant, &known, &e->bound);
     free(known.symbol);
-    for (size_t i = 0; i < s->nu && status == CLS_OK; i++)
+    for (size_t i = 0; i < s->nu && status == CLS_OK && !clsi_lacks(e, CLSI_INPUT); i++)
         if (s->input_formula[i] != CLS_NO_NODE)
             status =
                 cls_substitute(s->g, 1, &e->bound, 1, &s->u[i], &s->input_formula[i], &e->bound);
@@ -290,7 +303,12 @@ cls_status clsi_read_expression(clsi_reader *r, size_t begin, size_t end, clsi_e
     e->begin = begin;
     e->end = end;
     e->written = e->raw = e->bound = CLS_NO_NODE;
+    e->kinds = 0;
     if (begin == end) return clsi_at(r, begin, "expected a formula, found nothing");
+    if (r->turning) {
+        cls_status read = clsi_read_pattern(r, e);
+        return read == CLS_OK ? clsi_expand(r, e) : read;
+    }
     size_t seam = clsi_find_word(r, begin, end, "unknown");
     if (end - seam >= 7 && memcmp(r->clean + seam, "unknown", 7) == 0)
         return clsi_at(r, seam,
@@ -320,13 +338,14 @@ cls_status clsi_read_expression(clsi_reader *r, size_t begin, size_t end, clsi_e
 cls_status clsi_read_number(clsi_reader *r, size_t begin, size_t end, const char *what,
                             double *out) {
     clsi_expression e;
+    if (r->turning && clsi_pattern_number(r, begin, end, out)) return CLS_OK;
     cls_status status = clsi_read_expression(r, begin, end, &e);
     if (status == CLS_OK) status = clsi_allow(r, &e, CLSI_PARAMETER, what);
     if (status != CLS_OK) return status;
-    cls_node number = e.raw;
-    size_t n;
-    cls_node *symbols = clsi_list_symbols(r->s->g, 1, &number, &n);
-    if (!symbols) return clsi_no_memory(r->error);
+    cls_node number = e.raw, *symbols = NULL;
+    size_t n = 0;
+    if (e.kinds != CLSI_ALL_KINDS && !(symbols = clsi_list_symbols(r->s->g, 1, &number, &n)))
+        return clsi_no_memory(r->error);
     for (size_t i = 0; i < n && status == CLS_OK; i++) {
         /* not e.bound: a parameter that is being learned has a symbol there */
         const clsi_name *name = clsi_name_of_symbol(r, symbols[i], CLSI_PARAMETER);

@@ -194,8 +194,11 @@ static cls_node stand_in(const cls_system *s, cls_formalism formalism) {
 static size_t first_absent(const cls_graph *g, cls_node a, size_t i, size_t count,
                            const cls_node *symbols) {
     clsi_cone cone;
-    if (!clsi_cone_create(g, 1, &a, &cone)) return count;
-    while (i < count && clsi_cone_at(&cone, symbols[i])) i++;
+    if (!clsi_cone_mark(g, 1, &a, &cone)) {
+        (void)clsi_graph_no_memory(g);
+        i = count;
+    }
+    while (i < count && clsi_cone_has(&cone, symbols[i])) i++;
     clsi_cone_free(&cone);
     return i;
 }
@@ -235,10 +238,12 @@ static int is_hidden(const clsi_reader *r, const clsi_expression *e, size_t coun
 static cls_status allow_energy(clsi_reader *r, const clsi_expression *e, int kinds,
                                const char *what) {
     cls_system *s = r->s;
-    int known = !cls_depends(s->g, e->bound, s->nu, s->u);
+    int known = clsi_lacks(e, CLSI_INPUT) || !cls_depends(s->g, e->bound, s->nu, s->u);
     int time = CLSI_TIME | (known ? CLSI_INPUT : 0);
     cls_status status = clsi_allow(r, e, kinds | CLSI_PARAMETER | time, what);
-    if (status == CLS_OK && cls_depends(s->g, e->bound, 1, &s->t)) s->varies = s->has_work = 1;
+    if (status == CLS_OK && !clsi_lacks(e, CLSI_TIME | CLSI_INPUT) &&
+        cls_depends(s->g, e->bound, 1, &s->t))
+        s->varies = s->has_work = 1;
     return status;
 }
 

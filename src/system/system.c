@@ -6,14 +6,6 @@
 #include <string.h>
 #include <math.h>
 
-static void free_variables(clsi_variable *list, size_t n) {
-    for (size_t i = 0; list && i < n; i++) {
-        free(list[i].name);
-        free(list[i].unit);
-    }
-    free(list);
-}
-
 static void free_named(clsi_named *list, size_t n) {
     for (size_t i = 0; list && i < n; i++) {
         free(list[i].name);
@@ -63,11 +55,10 @@ void cls_system_free(cls_system **system) {
     cls_system *s = system ? *system : NULL;
     if (!s) return;
     *system = NULL;
-    free_variables(s->coordinate, s->nq);
-    free_variables(s->momentum, s->n);
-    free_variables(s->entropy, s->m);
-    free_variables(s->temperature, s->m);
-    free_variables(s->parameter, s->n_parameters);
+    clsi_variable *const variables[] = {s->coordinate,  s->momentum,  s->entropy,
+                                        s->temperature, s->parameter, s->input};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) free(variables[i]);
+    free_strings(s->kept, s->n_kept);
     free_named(s->lets, s->n_lets);
     free_strings(s->parts, s->n_parts);
     for (size_t i = 0; i < s->n_labels; i++) free(s->labels[i].name);
@@ -84,7 +75,7 @@ void cls_system_free(cls_system **system) {
     free_strings(s->unknown_field, s->n_unknown);
     free_strings(s->unknown_of, s->n_unknown);
     free(s->unknown_positive);
-    free_strings(s->columns, s->n_columns);
+    free(s->columns);
     for (size_t i = 0; i < s->n_part_inputs; i++) {
         free(s->part_inputs[i].part);
         free(s->part_inputs[i].list);
@@ -92,7 +83,6 @@ void cls_system_free(cls_system **system) {
     free(s->part_inputs);
     for (size_t i = 0; i < s->n_written; i++) free(s->as_written[i].part);
     free(s->as_written);
-    free_variables(s->input, s->nu);
     free_strings(s->reservoir, s->nr);
     clsi_ports_free(&s->ports);
     for (size_t i = 0; i < s->n_anchors; i++) free(s->anchors[i].state);

@@ -27,11 +27,11 @@
 typedef enum clsi_role { CLSI_MOTION, CLSI_MOLE, CLSI_INTERNAL } clsi_role;
 
 typedef struct clsi_variable {
-    char *name, *unit; /* unit NULL when none was given */
-    double low, high;  /* open interval; -INFINITY, INFINITY when not declared */
-    int angle;         /* differences count modulo 2 pi */
-    int has_domain;    /* the file gives one */
-    clsi_role role;    /* of a momentum */
+    const char *name, *unit; /* the graph's; one of s->kept, NULL when none was given */
+    double low, high;        /* open interval; -INFINITY, INFINITY when not declared */
+    int angle;               /* differences count modulo 2 pi */
+    int has_domain;          /* the file gives one */
+    clsi_role role;          /* of a momentum */
 } clsi_variable;
 
 /* A parameter that is to be learned: does the file say where to begin? */
@@ -126,6 +126,8 @@ typedef struct clsi_written {
 
 struct cls_system {
     char *name, *title, *text;
+    size_t n_kept;
+    char **kept;    /* units, each once */
     char *data_map; /* the `data` lines as one list, or NULL */
     char *picture;  /* the `picture` line, "pendulum q1, q2", or NULL */
     cls_formalism formalism;
@@ -191,7 +193,8 @@ struct cls_system {
     char *formula_name; /* NULL when the file gives none */
     cls_node written;   /* the formula with lets as symbols */
     size_t n_columns;
-    char **columns;            /* (n_columns) names; column 1 + i is state i for i < nq + n + m */
+    const char **
+        columns; /* (n_columns) names, which others own; column 1 + i is state i for i < nq + n + m */
     cls_program *row_program;  /* inputs t, z, accounts, u; outputs the columns */
     cls_program *dual_program; /* see start.c: conjugate variables and their slopes over z ... */
     size_t *dual_start;        /* ... (n + m + 1) by rows ... */
