@@ -82,7 +82,8 @@ enum { BORROWED_MOST = 64 };
 static void borrow(clsi_newton *nw) {
     const clsi_stepper *sp = nw->sp;
     const clsi_plan *residual = sp->residual->plan, *next = sp->next->plan;
-    if (!residual || !next || sp->next->n_parameters || sp->next->n_inputs != sp->residual->n_inputs)
+    if (!residual || !next || sp->next->n_parameters ||
+        sp->next->n_inputs != sp->residual->n_inputs)
         return;
     size_t n = next->n_constants, m = residual->n_constants;
     double *work = nw->in - n;

@@ -123,7 +123,8 @@ typedef struct clsi_newton {
     size_t *pivot;
     double *work_residual, *work_next, *work_guard, *work_guess, *work_monitor, *work_row,
         *work_paper, *work_scale, *work_heat, *work_lu;
-    size_t borrowed; /* constants of `next` where it runs in the work of the residual; 0: in its own */
+    size_t
+        borrowed; /* constants of `next` where it runs in the work of the residual; 0: in its own */
     uint64_t iterations;
     double energy;     /* its largest term so far */
     double simplified; /* size of the update that the old Jacobian gives at the new point */

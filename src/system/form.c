@@ -32,7 +32,7 @@ cls_status clsi_place_at(const cls_system *s, const clsi_place *at, size_t count
            nodes[fixed] != CLS_NO_NODE)
         fixed++;
     if (fixed == count) { /* as most tables are */
-        memmove(out, nodes, count * sizeof *out);
+        if (count) memmove(out, nodes, count * sizeof *out);
         return cls_graph_status(s->g, NULL);
     }
     cls_node *from = clsi_calloc(2 * room, sizeof *from), *to = from + room;

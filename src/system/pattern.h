@@ -17,7 +17,7 @@
 #include "system/arrays.h"
 
 typedef enum clsi_pattern_op {
-    CLSI_P_ROOT,    /* a: the tree of at .. b, low: how many trees, level: how deep they are, kind: has names */
+    CLSI_P_ROOT, /* a: the tree of at .. b, low: how many trees, level: how deep they are, kind: has names */
     CLSI_P_NUMBER,  /* value */
     CLSI_P_NAME,    /* node, kind; at: its index */
     CLSI_P_INDEX,   /* a: its slot */
