@@ -42,6 +42,7 @@ static const char answers[] =
     "#define CLSI_RUN_STAGE(sim, in, to) clsi_run_stage(sim, to)\n"
     "#define CLSI_RUN_ASCENT(sim, to) clsi_run_ascent(sim, to)\n"
     "#define CLSI_LAWFUL_ADD lawful_add\n"
+    "#define CLSI_LAWFUL_PAIR lawful_pair\n"
     "#define CLSI_LAWFUL_LEAVE lawful_leave\n"
     "#define CLSI_LAWFUL_TAKE lawful_take\n"
     "#define CLSI_LAWFUL_LOST(sim) ((void)(sim))\n"

@@ -224,9 +224,12 @@ static inline void clsi_run_monitor(cls_simulator *sim, double *out) {
 #define CLSI_LAWFUL_ADD(sim, n, t, from, to)                                                       \
     (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_add(sim, n, CLSI_SUM_OF(t), from, to)                     \
                            : lawful_add(sim, n, t, from, to))
-#define CLSI_LAWFUL_LEAVE(sim, t, from)                                                            \
-    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_leave(sim, CLSI_SUM_OF(t), from)                          \
-                           : lawful_leave(sim, t, from))
+#define CLSI_LAWFUL_PAIR(sim, t, more, to)                                                         \
+    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_pair(sim, CLSI_SUM_OF(t), more, to)                       \
+                           : lawful_pair(sim, t, more, to))
+#define CLSI_LAWFUL_LEAVE(sim, t, begun, from)                                                     \
+    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_leave(sim, CLSI_SUM_OF(t), begun, from)                   \
+                           : lawful_leave(sim, t, begun, from))
 #define CLSI_LAWFUL_TAKE(sim, t, from, first)                                                      \
     (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_take(sim, CLSI_SUM_OF(t), from, first)                    \
                            : lawful_take(sim, t, from, first))
@@ -251,8 +254,10 @@ static inline void clsi_tangent(const cls_simulator *sim, double *slope) {
 /* Loops over more than a few numbers (lawful.c), of the same names in lawful.inc. */
 void clsi_lawful_add(const cls_simulator *sim, int n, int count, const int *which, const double *by,
                      const double *from, double *to);
+void clsi_lawful_pair(cls_simulator *sim, int count, const int *which, const double *by,
+                      const double *more, double *to);
 int clsi_lawful_leave(cls_simulator *sim, int count, const int *which, const double *by,
-                      double *from);
+                      const double *begun, double *from);
 int clsi_lawful_take(cls_simulator *sim, int count, const int *which, const double *by,
                      double *from, int first);
 void clsi_lawful_products(const cls_simulator *sim, int n, int count, const int *which,

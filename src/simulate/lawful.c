@@ -42,6 +42,8 @@ typedef struct step_loop {
     size_t n;
     const terms *t;
     const double *from;  /* (n) */
+    const double *begun; /* (n) what the sum is added to, where that is not `from` */
+    const double *more;  /* (terms) other weights */
     const double *owed;  /* (n) what the sums of `from` owe */
     double *to, *placed; /* (n) both: where the sum goes */
     double *left;        /* (n) where `from` or `owed` are kept */
@@ -69,13 +71,26 @@ INLINE int add_few(int m, const step_loop *l) {
     return 1;
 }
 
+INLINE int pair_few(int m, const step_loop *l) {
+    terms t = *l->t, other = *l->t;
+    const double *from = l->from;
+    double *to = l->to, *begun = l->left;
+    for (int k = 0; k < m; k++) other.weight[k] = l->more[k];
+    LOOP(l->n) {
+        double at = from[i], here = sum_of(m, &t, i), there = sum_of(m, &other, i);
+        to[i] = at + here;
+        begun[i] = at + there;
+    }
+    return 1;
+}
+
 INLINE int leave_few(int m, const step_loop *l) {
     terms t = *l->t;
-    const double *from = l->from;
+    const double *from = l->from, *begun = l->begun;
     double *left = l->left, *to = l->to, *placed = l->placed;
     int wrong = 0;
     LOOP(l->n) {
-        double at = from[i], sum = at + sum_of(m, &t, i);
+        double at = from[i], sum = begun[i] + sum_of(m, &t, i);
         left[i] = at;
         to[i] = sum;
         placed[i] = sum;
@@ -111,11 +126,14 @@ INLINE int take_few(int m, const step_loop *l) {
         case 4: return few(4, l);                                                                  \
         case 5: return few(5, l);                                                                  \
         case 6: return few(6, l);                                                                  \
+        case 7: return few(7, l);                                                                  \
+        case 8: return few(8, l);                                                                  \
         default: return few(l->t->n, l);                                                           \
         }                                                                                          \
     }
 
 FOR_TERMS(add_terms, add_few)
+FOR_TERMS(pair_terms, pair_few)
 FOR_TERMS(leave_terms, leave_few)
 FOR_TERMS(take_terms, take_few)
 
@@ -174,6 +192,7 @@ static int in_two(cls_simulator *sim, int (*loop)(const step_loop *), step_loop 
     l.n = sim->n_accounts;
     l.from += sp->nz;
     l.owed += sp->nz;
+    l.begun += sp->nz;
     l.to += sp->nz;
     l.placed = l.to;
     l.left += sp->nz;
@@ -184,11 +203,27 @@ static int in_two(cls_simulator *sim, int (*loop)(const step_loop *), step_loop 
     return good;
 }
 
+void clsi_lawful_pair(cls_simulator *sim, int count, const int *which, const double *by,
+                      const double *more, double *to) {
+    terms t = terms_of(sim, count, which, by);
+    size_t nz = sim->stepper->nz;
+    double *begun = sim->lawful.change;
+    (void)pair_terms(
+        &(step_loop){.n = nz, .t = &t, .from = sim->state, .more = more, .to = to, .left = begun});
+    for (int k = 0; k < count; k++) t.weight[k] = more[k];
+    for (size_t i = nz; i < sim->n_state; i++) begun[i] = sim->state[i] + sum_of(count, &t, i);
+}
+
 int clsi_lawful_leave(cls_simulator *sim, int count, const int *which, const double *by,
-                      double *from) {
+                      const double *begun, double *from) {
     terms t = terms_of(sim, count, which, by);
     double *owed = sim->state + sim->n_state;
-    step_loop l = {.from = sim->state, .owed = owed, .to = sim->state, .left = from, .owes = owed};
+    step_loop l = {.from = sim->state,
+                   .begun = begun,
+                   .owed = owed,
+                   .to = sim->state,
+                   .left = from,
+                   .owes = owed};
     return in_two(sim, leave_terms, l, &t,
                   clsi_program_inputs(sim->stepper->ascent, sim->lawful.work));
 }

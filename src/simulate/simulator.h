@@ -28,7 +28,7 @@ typedef struct clsi_adaptive {
 /* Of explicit steps whose weights keep the energy (lawful.c). */
 typedef struct clsi_lawful {
     double *stage;        /* (stages, n_state) y' and the rates of the accounts */
-    double *change;       /* (n_state) a sum of them, where states are small */
+    double *change;       /* (n_state) a sum of them, or a state that is begun with */
     double *slope, *work; /* (1 + nz) of stepper->ascent */
 } clsi_lawful;
 
