@@ -36,7 +36,7 @@ static cls_status find_used(const cls_model *m, const clsi_learned *l, unsigned 
                             cls_error *error) {
     cls_graph *g;
     cls_node x[CLSI_FIELD_MAX_INPUTS];
-    char name[16];
+    char name[24];
     cls_status status = cls_graph_create(NULL, &g, error);
     if (status) return status;
     for (size_t k = 0; k < l->d; k++) {
