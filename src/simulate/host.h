@@ -224,9 +224,9 @@ static inline void clsi_run_monitor(cls_simulator *sim, double *out) {
 #define CLSI_LAWFUL_ADD(sim, n, t, from, to)                                                       \
     (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_add(sim, n, CLSI_SUM_OF(t), from, to)                     \
                            : lawful_add(sim, n, t, from, to))
-#define CLSI_LAWFUL_PAIR(sim, t, more, to)                                                         \
-    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_pair(sim, CLSI_SUM_OF(t), more, to)                       \
-                           : lawful_pair(sim, t, more, to))
+#define CLSI_LAWFUL_PAIR(sim, t, other, to)                                                        \
+    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_pair(sim, CLSI_SUM_OF(t), (other)->by, to)                \
+                           : lawful_pair(sim, t, other, to))
 #define CLSI_LAWFUL_LEAVE(sim, t, begun, from)                                                     \
     (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_leave(sim, CLSI_SUM_OF(t), begun, from)                   \
                            : lawful_leave(sim, t, begun, from))
