@@ -227,8 +227,10 @@ INLINE void run_pieces(const clsi_plan *plan, const clsi_phase *phase, int64_t n
 }
 
 /* What later tiles read moves to the front. */
-INLINE void keep(const clsi_tile *tile, double *scratch) {
+INLINE void keep(const clsi_plan *plan, const clsi_tile *tile, int64_t now, double *scratch) {
+    int64_t next = now + CLSI_TILE - tile->shift;
     if (tile->result == CLSI_IN_REGISTERS || !tile->before) return;
+    if (next <= 0 || next - (int64_t)tile->before >= (int64_t)plan->ops[tile->op].n) return;
     double *to = scratch + tile->result - tile->before;
     for (uint32_t i = 0; i < tile->before; i += CLSI_PLAN_LANES)
         store(to + i, load(to + CLSI_TILE + i));
@@ -248,7 +250,7 @@ static void run_phases(const clsi_plan *plan, double *work, size_t first, size_t
                     run_tile(plan, tile, 0, now, work, scratch, out);
             else
                 run_pieces(plan, phase, now, work, scratch, out);
-            for (tile = begin; tile < end; tile++) keep(tile, scratch);
+            for (tile = begin; tile < end; tile++) keep(plan, tile, now, scratch);
         }
     }
 }
