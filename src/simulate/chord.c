@@ -35,6 +35,7 @@ typedef struct chord {
     double *weight, *before; /* (n) 1/scale of the first update; the last f */
     double *pair;            /* (PAIRS, 2, n) v and e in these units, v orthonormal */
     int pairs, fresh, renewals;
+    int plain; /* no pairs any more */
     double size, last_size;
 } chord;
 
@@ -176,7 +177,7 @@ static double left(double size, double enough, double rate) {
 static int is_dear(const chord *c, double enough) {
     const clsi_krylov *k = &c->nw->krylov;
     double rate = c->size / c->last_size;
-    if (!isfinite(c->last_size)) return 0;
+    if (!isfinite(c->last_size) || c->size < CLSI_STILL) return 0;
     double here = left(c->size, enough, rate),
            there = left(c->size, enough, c->fresh ? rate * rate : k->rate);
     return here > k->price / iteration_cost + there + 1;
@@ -208,6 +209,11 @@ static int is_last(chord *c, double enough) {
     if (c->size <= 0.01 * tolerance) return 1;
     if (!isfinite(c->last_size)) return 0;
     if (c->size * fmin(ratio, 1) <= enough) return 1;
+    if (!c->fresh && c->pairs && c->size < CLSI_STILL && ratio > CLSI_SLOW) {
+        c->pairs = 0; /* differences are round-off by now */
+        c->plain = 1;
+        return 0;
+    }
     /* round-off does not contract, nor do old factors as they should */
     return c->fresh ? c->size < CLSI_STILL && ratio > CLSI_SLOW
                     : c->size < STILLER * tolerance && ratio > SLOWER;
@@ -225,7 +231,7 @@ static clsi_trouble iterate(chord *c) {
         nw->last_iterations++;
         nw->iterations++;
         int last = is_last(c, enough);
-        if (!isfinite(c->size) || (!last && c->size > 2 * c->last_size)) {
+        if (!isfinite(c->size) || (!last && c->size > CLSI_STILL && c->size > 2 * c->last_size)) {
             if (!isfinite(c->last_size) || (trouble = go_back(c)) != CLSI_FINE)
                 return trouble == CLSI_FINE ? CLSI_STALLED : trouble;
             continue;
@@ -241,7 +247,7 @@ static clsi_trouble iterate(chord *c) {
         if (!isfinite(c->last_size)) {
             invert(c->n, nw->scale, c->weight);
             memcpy(c->before, d, c->n * sizeof *d);
-        } else if (!last) {
+        } else if (!last && !c->plain) {
             remember(c, d, update);
         }
         if (last) {
