@@ -280,8 +280,7 @@ static void run_phases(const clsi_plan *plan, double *work, size_t first, size_t
                     run_tile(plan, tile_of(plan, &a, k), 0, now, work, scratch, out);
             else
                 run_pieces(plan, phase, a, now, work, scratch, out);
-            for (size_t k = 0; k < a.n; k++)
-                keep(plan, tile_of(plan, &a, k), now, scratch);
+            for (size_t k = 0; k < a.n; k++) keep(plan, tile_of(plan, &a, k), now, scratch);
         }
     }
 }

@@ -144,8 +144,7 @@ static void make_update(chord *c, const double *f, double *update) {
     size_t n = c->n;
     double along[PAIRS];
     memcpy(update, f, n * sizeof *update);
-    for (int k = 0; k < c->pairs; k++)
-        along[k] = dot_weighed(n, f, c->weight, direction(c, k));
+    for (int k = 0; k < c->pairs; k++) along[k] = dot_weighed(n, f, c->weight, direction(c, k));
     for (int k = 0; k < c->pairs; k++)
         correct(n, along[k], direction(c, k), direction(c, k) + n, c->weight, update);
 }
@@ -162,9 +161,8 @@ static clsi_trouble renew(chord *c) {
     c->pairs = 0;
     c->last_size = INFINITY;
     if (++c->renewals > RENEWALS) return CLSI_STALLED;
-    return clsi_krylov_renew(&nw->krylov, nw->sp->lu, nw->out + first, nw->work_lu)
-               ? CLSI_SINGULAR
-               : CLSI_FINE;
+    return clsi_krylov_renew(&nw->krylov, nw->sp->lu, nw->out + first, nw->work_lu) ? CLSI_SINGULAR
+                                                                                    : CLSI_FINE;
 }
 
 /* How many more iterations there will be. */

@@ -18,8 +18,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = 20 };               /* iterations; no restart */
-static const double part = 0.1;   /* of what Newton's method leaves: what is left of linear equations ... */
+enum { MOST = 20 }; /* iterations; no restart */
+static const double part =
+    0.1; /* of what Newton's method leaves: what is left of linear equations ... */
 static const double least = 1e-3; /* ... and of them in any case */
 /* An iteration in solutions: one, a product with J, the basis. */
 static const double turn_cost = 1.5;
@@ -133,8 +134,7 @@ static int gmres(clsi_krylov *k, const clsi_sparse_lu *lu, double *factors, cons
     double begin = sqrt(dot(n, v, v)), size = largest(n, v);
     if (!isfinite(begin)) return 0;
     if (!(begin > 0)) return memset(b, 0, n * sizeof *b), 1;
-    double enough =
-        fmax(part * k->tolerance * sqrt((double)n), begin * fmin(least, part * size));
+    double enough = fmax(part * k->tolerance * sqrt((double)n), begin * fmin(least, part * size));
     divide(n, begin, v);
     q.right[0] = begin;
     for (int j = 0; j < MOST; j++) {

@@ -15,8 +15,9 @@ typedef struct clsi_krylov {
     int known;           /* there are factors ... */
     int old;             /* ... of another matrix */
     uint64_t made;       /* factorisations so far */
-    double rate;         /* how updates with factors of the present matrix contract; 0: not known (chord.c) */
-    int wait, patience;  /* old ones are not tried in so many solves; and the next time they fail */
+    double
+        rate; /* how updates with factors of the present matrix contract; 0: not known (chord.c) */
+    int wait, patience; /* old ones are not tried in so many solves; and the next time they fail */
 } clsi_krylov;
 
 size_t clsi_krylov_size(const clsi_sparse_lu *lu); /* doubles of room */

@@ -91,8 +91,8 @@ static inline void add_row(size_t begin, size_t end, const uint32_t *at, const d
 }
 
 /* What an earlier block has left goes to a later one, whose rest is at `rest`. */
-static void take_rest(const clsi_fronts *f, const clsi_front *x, const clsi_front *c,
-                      const room *r, double *rest) {
+static void take_rest(const clsi_fronts *f, const clsi_front *x, const clsi_front *c, const room *r,
+                      double *rest) {
     const uint32_t *at = f->above + c->row;
     const double *from = r->rest + c->rest;
     double *pivots = r->value + x->pivots, *right = r->value + x->right - x->size,
@@ -115,8 +115,8 @@ size_t clsi_fronts_factor(const clsi_fronts *f, const double *a, double *work) {
     for (size_t k = 0; k < f->n_fronts; k++) {
         const clsi_front *x = &f->front[k];
         size_t s = x->size, wide = x->wide, own = padded(s);
-        double *rest = r.rest + x->made, *pivots = r.value + x->pivots,
-               *right = r.value + x->right, *below = r.value + x->below;
+        double *rest = r.rest + x->made, *pivots = r.value + x->pivots, *right = r.value + x->right,
+               *below = r.value + x->below;
         memset(below, 0, s * wide * sizeof *below); /* here, where it is used at once */
         memset(pivots, 0, s * (own + wide) * sizeof *pivots);
         for (size_t e = f->from[k]; e < f->from[k + 1]; e++)

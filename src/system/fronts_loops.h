@@ -22,7 +22,8 @@ HELP void LOOP(tile)(const int rows, const int parts, size_t depth, const double
                      size_t ak, const double *b, size_t bk, double *c, size_t ci) {
     numbers sum[ROWS][PARTS];
     UNROLL for (int i = 0; i < rows; i++) {
-        UNROLL for (int p = 0; p < parts; p++) sum[i][p] = LOOP(load)(c + (size_t)i * ci + p * WIDTH);
+        UNROLL for (int p = 0; p < parts; p++) sum[i][p] =
+            LOOP(load)(c + (size_t)i * ci + p * WIDTH);
     }
     for (size_t k = 0; k < depth; k++) {
         numbers row[PARTS];
@@ -33,7 +34,8 @@ HELP void LOOP(tile)(const int rows, const int parts, size_t depth, const double
         }
     }
     UNROLL for (int i = 0; i < rows; i++) {
-        UNROLL for (int p = 0; p < parts; p++) LOOP(store)(c + (size_t)i * ci + p * WIDTH, sum[i][p]);
+        UNROLL for (int p = 0; p < parts; p++)
+            LOOP(store)(c + (size_t)i * ci + p * WIDTH, sum[i][p]);
     }
 }
 
@@ -86,8 +88,9 @@ TARGET static size_t LOOP(pivots)(size_t n, size_t wide, double *a) {
         }
         for (size_t i = end; i < n; i++) LOOP(reduce)(begin, end, wide, a, a + i * wide);
         if (end < n)
-            LOOP(subtract)(n - end, wide - behind, PAD, a + end * wide + begin, wide, 1,
-                           a + begin * wide + behind, wide, a + end * wide + behind, wide);
+            LOOP(subtract)
+            (n - end, wide - behind, PAD, a + end * wide + begin, wide, 1,
+             a + begin * wide + behind, wide, a + end * wide + behind, wide);
     }
     return 0;
 }
@@ -98,7 +101,8 @@ TARGET static void LOOP(sides)(size_t n, size_t wide, const double *pivots, size
                                int by, double *a) {
     for (size_t begin = 0; begin < n; begin += PAD) {
         size_t end = begin + PAD < n ? begin + PAD : n;
-        LOOP(subtract)(end - begin, wide, begin, pivots + begin * ai, ai, ak, a, wide, a + begin * wide, wide);
+        LOOP(subtract)
+        (end - begin, wide, begin, pivots + begin * ai, ai, ak, a, wide, a + begin * wide, wide);
         for (size_t i = begin; i < end; i++) {
             double *to = a + i * wide, inverse = pivots[i * ai + i * ak];
             for (size_t k = begin; k < i; k++)
@@ -129,8 +133,8 @@ HELP void LOOP(few_products)(const size_t rows, size_t n, size_t apart, const do
     for (size_t j = 0; j < n; j += PAD) {
         UNROLL for (int p = 0; p < LOOP(EIGHT); p++) {
             numbers v = LOOP(load)(y + j + p * WIDTH);
-            UNROLL for (size_t k = 0; k < rows; k++)
-                sum[k][p] += LOOP(load)(a + k * apart + j + p * WIDTH) * v;
+            UNROLL for (size_t k = 0; k < rows; k++) sum[k][p] +=
+                LOOP(load)(a + k * apart + j + p * WIDTH) * v;
         }
     }
     UNROLL for (size_t k = 0; k < rows; k++) {
@@ -156,7 +160,8 @@ TARGET static void LOOP(forward)(const clsi_fronts *f, const clsi_front *x, cons
     for (size_t begin = 0; begin < x->size; begin += PAD) {
         size_t end = begin + PAD < x->size ? begin + PAD : x->size;
         if (begin)
-            LOOP(subtract_products)(end - begin, begin, wide, pivots + begin * wide, own, own + begin);
+            LOOP(subtract_products)
+            (end - begin, begin, wide, pivots + begin * wide, own, own + begin);
         for (size_t k = begin; k < end; k++)
             for (size_t i = k + 1; i < end; i++) own[i] -= pivots[i * wide + k] * own[k];
     }
@@ -179,8 +184,9 @@ TARGET static void LOOP(back)(const clsi_fronts *f, const clsi_front *x, const r
         size_t behind = begin, end = behind < x->size ? behind : x->size;
         begin -= PAD;
         if (behind < wide)
-            LOOP(subtract_products)(end - begin, wide - behind, wide, pivots + begin * wide + behind,
-                                    u + behind, u + begin);
+            LOOP(subtract_products)
+            (end - begin, wide - behind, wide, pivots + begin * wide + behind, u + behind,
+             u + begin);
         for (size_t i = end; i-- > begin;) {
             u[i] *= pivots[i * wide + i];
             for (size_t k = begin; k < i; k++) u[k] -= pivots[k * wide + i] * u[i];

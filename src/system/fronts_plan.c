@@ -20,11 +20,11 @@ typedef struct plan {
     size_t n;
     const size_t *start;
     const uint32_t *column;
-    size_t *begin;   /* (n + 1) neighbours behind a place ... */
-    uint32_t *later; /* ... which are not sorted, and some twice */
-    uint32_t *place; /* (n) of a row of the matrix */
+    size_t *begin;            /* (n + 1) neighbours behind a place ... */
+    uint32_t *later;          /* ... which are not sorted, and some twice */
+    uint32_t *place;          /* (n) of a row of the matrix */
     uint32_t *parent, *count; /* (n) of the tree; rows below */
-    uint32_t *mark;  /* (n) */
+    uint32_t *mark;           /* (n) */
 } plan;
 
 static void close_plan(plan *p) {
@@ -204,7 +204,8 @@ static size_t padded(size_t n) {
 /* Rows of each block; who takes them. */
 static int find_rows(plan *p, clsi_fronts *f, uint32_t *block) {
     size_t room = 0, n = 0;
-    uint32_t *rows = clsi_calloc(p->n, sizeof *rows), *last = clsi_calloc(f->n_fronts, sizeof *last);
+    uint32_t *rows = clsi_calloc(p->n, sizeof *rows),
+             *last = clsi_calloc(f->n_fronts, sizeof *last);
     int good = rows && last;
     for (size_t i = 0; i < p->n && good; i++) p->mark[i] = NOBODY;
     for (size_t k = 0; k < f->n_fronts && good; k++) f->front[k].child = last[k] = CLSI_NO_FRONT;
@@ -214,7 +215,8 @@ static int find_rows(plan *p, clsi_fronts *f, uint32_t *block) {
         size_t length = add_rows(p, k, behind, p->later + p->begin[x->first],
                                  p->begin[behind] - p->begin[x->first], rows, 0);
         for (uint32_t c = x->child; c != CLSI_NO_FRONT; c = f->front[c].sibling)
-            length = add_rows(p, k, behind, f->row + f->front[c].row, f->front[c].rows, rows, length);
+            length =
+                add_rows(p, k, behind, f->row + f->front[c].row, f->front[c].rows, rows, length);
         if (length) qsort(rows, length, sizeof *rows, ascending);
         good = clsi_grow(&f->row, &room, n + length + 1, sizeof *f->row);
         if (!good) break;
@@ -294,7 +296,7 @@ static void lay_values(clsi_fronts *f) {
 static size_t number_of(const clsi_fronts *f, const uint32_t *block, uint32_t i, uint32_t j,
                         size_t *k) {
     uint32_t low = i < j ? i : j, high = i < j ? j : i;
-    const clsi_front *x = &f->front[*k = block[low]];
+    const clsi_front *x = &f->front[ *k = block[low]];
     if (high < x->first + x->size)
         return x->pivots + (i - x->first) * padded(x->size) + (j - x->first);
     const uint32_t *rows = f->row + x->row,
@@ -367,8 +369,8 @@ int clsi_fronts_create(size_t n, const size_t *start, const uint32_t *column,
 void clsi_fronts_free(clsi_fronts **f) {
     clsi_fronts *x = *f;
     if (!x) return;
-    void *const lists[] = {x->front, x->row, x->above, x->from,
-                           x->target, x->source, x->start, x->column, x->stands, x};
+    void *const lists[] = {x->front,  x->row,   x->above,  x->from,   x->target,
+                           x->source, x->start, x->column, x->stands, x};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
     *f = NULL;
 }

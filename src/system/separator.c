@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COARSE = 80, SEEDS = 7, PASSES = 6, PATIENCE = 80, TURNS = 4 };
+enum { COARSE = 80, SEEDS = 7, PASSES = 6, PATIENCE = 80 };
+/* Searches with other pairs, and of nets so large that loading would wait for them. */
+enum { TURNS = 4, TURNS_OF_LARGE = 2, LARGE = 20000 };
 #define NOBODY UINT32_MAX
 
 static uint32_t weight_of(const clsi_net *g, size_t v) {
@@ -40,7 +42,7 @@ typedef struct cut {
     const clsi_net *g;
     unsigned char *side;
     uint64_t weight[3], total;
-    uint64_t *pull[2];     /* (n) of a node of the separator: weight of its neighbours on each side */
+    uint64_t *pull[2]; /* (n) of a node of the separator: weight of its neighbours on each side */
     unsigned char *locked; /* (n) moved in this pass */
     heap offers[2];
     uint32_t *log; /* (n) nodes that changed sides ... */
@@ -174,7 +176,8 @@ static int pass(cut *c, uint64_t limit) {
     while (idle++ < PATIENCE && !c->failed) {
         const offer *a = best_offer(c, 0, limit), *b = best_offer(c, 1, limit);
         if (!a && !b) break;
-        int to = !a || (b && (b->gain > a->gain || (b->gain == a->gain && c->weight[1] < c->weight[0])));
+        int to =
+            !a || (b && (b->gain > a->gain || (b->gain == a->gain && c->weight[1] < c->weight[0])));
         move(c, (to ? b : a)->node, to);
         if (!(badness(c, limit) < best)) continue;
         best = badness(c, limit);
@@ -396,8 +399,9 @@ static int separate(const clsi_net *g, unsigned turn, unsigned char *side) {
 int clsi_separate(const clsi_net *g, unsigned char *side) {
     double least = 0;
     unsigned char *best = clsi_calloc(g->n, 1);
+    unsigned turns = g->n > LARGE ? TURNS_OF_LARGE : TURNS;
     int good = best != NULL;
-    for (unsigned turn = 0; turn < TURNS && good; turn++) {
+    for (unsigned turn = 0; turn < turns && good; turn++) {
         good = separate(g, turn, side);
         cut c = {.g = g, .side = side};
         if (!good) break;

@@ -19,7 +19,8 @@ typedef struct clsi_sparse_lu {
     uint32_t *source;    /* (n_entries) entries of the matrix, sorted by the place of their row */
     size_t *from;        /* (n + 1) of `source` */
     struct clsi_segments *segments; /* how it is done in lanes, or NULL */
-    struct clsi_fronts *fronts;     /* how it is done in blocks (then there are no other tables), or NULL */
+    struct clsi_fronts
+        *fronts; /* how it is done in blocks (then there are no other tables), or NULL */
 } clsi_sparse_lu;
 
 /* The pattern (n, n) by rows: columns [start[i], start[i + 1]) of row i. The diagonal is taken as
