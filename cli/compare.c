@@ -4,7 +4,9 @@
  * first rows of the other, at its times (follow.c). */
 #include "cli.h"
 #include "table.h"
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct comparison {
     cls_table *tables[2];
@@ -44,20 +46,57 @@ static cls_status print_json(const comparison *c, cls_error *error) {
                           error);
 }
 
+/* Arrays of so many elements are one line. */
+enum { MANY = 200 };
+
+/* How many columns from i on are elements of one array. */
+static size_t elements(const comparison *c, size_t i) {
+    const char *name = c->differences[i].column, *bracket = strchr(name, '[');
+    size_t stem = bracket ? (size_t)(bracket - name) + 1 : 0, n = 1;
+    while (stem && i + n < c->n && !strncmp(c->differences[i + n].column, name, stem)) n++;
+    return n;
+}
+
+/* The mean of all, the largest of them and where it is. */
+static cls_difference of_array(const cls_difference *d, size_t n) {
+    cls_difference all = d[0];
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += d[i].mae;
+        squares += d[i].rmse * d[i].rmse;
+        if (d[i].max > all.max || isnan(d[i].max)) all = d[i];
+        if (isnan(d[i].max)) break;
+    }
+    all.mae = sum / (double)n;
+    all.rmse = sqrt(squares / (double)n);
+    return all;
+}
+
 static cls_status print_table(const cli_arguments *a, const comparison *c, cls_error *error) {
     static const char *const heads[] = {"column", "mae", "max", "rmse", "time of max"};
     cli_grid g;
+    int lines = 0;
     cli_grid_begin(&g, "lrrrr");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) cli_grid_cell(&g, "%s", heads[i]);
     for (size_t i = 0; i < c->n; i++) {
-        const cls_difference *d = &c->differences[i];
-        cli_grid_cell(&g, "%s", d->column);
-        cli_grid_cell(&g, "%.6g", d->mae);
-        cli_grid_cell(&g, "%.6g", d->max);
-        cli_grid_cell(&g, "%.6g", d->rmse);
-        cli_grid_cell(&g, "%.6g", d->time_of_max);
+        const cls_difference *first = &c->differences[i];
+        size_t n = elements(c, i), one = n < MANY || c->n_columns ? 1 : n;
+        cls_difference d = one > 1 ? of_array(first, one) : *first;
+        if (one > 1)
+            cli_grid_cell(&g, "%s to %s, max in %s", first->column, first[one - 1].column,
+                          d.column);
+        else
+            cli_grid_cell(&g, "%s", d.column);
+        cli_grid_cell(&g, "%.6g", d.mae);
+        cli_grid_cell(&g, "%.6g", d.max);
+        cli_grid_cell(&g, "%.6g", d.rmse);
+        cli_grid_cell(&g, "%.6g", d.time_of_max);
+        i += one - 1;
+        lines |= one > 1;
     }
     cls_status status = cli_grid_end(&g, stdout, error);
+    if (lines)
+        printf("arrays of %d elements and more are one line; --columns shows elements\n", MANY);
     printf("%zu rows with equal times\n", c->rows);
     for (int i = 0; i < 2; i++)
         if (c->dropped[i])
@@ -104,7 +143,10 @@ const cli_command cli_compare = {
     .notes =
         "Rows are matched by time (and by the trajectory column where there is one), not by\n"
         "number; rows without a partner are counted. mae is the mean, max the largest, rmse the\n"
-        "root mean square difference. A SYSTEM or MODEL is simulated from the first row of each\n"
+        "root mean square difference. An array of 200 elements and more is one line (their mean "
+        "mae, the\n"
+        "largest max and where it is); --columns and --json have each. A SYSTEM or MODEL is "
+        "simulated from the first row of each\n"
         "trajectory of the other file, at its times; energies and entropies that were learned\n"
         "have origins of their own, so compare observables.\n",
     .options = options,

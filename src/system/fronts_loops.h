@@ -87,10 +87,9 @@ TARGET static size_t LOOP(pivots)(size_t n, size_t wide, double *a) {
             to[i] = 1 / to[i];
         }
         for (size_t i = end; i < n; i++) LOOP(reduce)(begin, end, wide, a, a + i * wide);
-        if (end < n)
-            LOOP(subtract)
-            (n - end, wide - behind, PAD, a + end * wide + begin, wide, 1,
-             a + begin * wide + behind, wide, a + end * wide + behind, wide);
+        if (end < n) LOOP(subtract)
+        (n - end, wide - behind, PAD, a + end * wide + begin, wide, 1, a + begin * wide + behind,
+         wide, a + end * wide + behind, wide);
     }
     return 0;
 }
@@ -159,9 +158,8 @@ TARGET static void LOOP(forward)(const clsi_fronts *f, const clsi_front *x, cons
     size_t wide = padded(x->size);
     for (size_t begin = 0; begin < x->size; begin += PAD) {
         size_t end = begin + PAD < x->size ? begin + PAD : x->size;
-        if (begin)
-            LOOP(subtract_products)
-            (end - begin, begin, wide, pivots + begin * wide, own, own + begin);
+        if (begin) LOOP(subtract_products)
+        (end - begin, begin, wide, pivots + begin * wide, own, own + begin);
         for (size_t k = begin; k < end; k++)
             for (size_t i = k + 1; i < end; i++) own[i] -= pivots[i * wide + k] * own[k];
     }
@@ -183,10 +181,8 @@ TARGET static void LOOP(back)(const clsi_fronts *f, const clsi_front *x, const r
     for (size_t begin = wide; begin > 0;) {
         size_t behind = begin, end = behind < x->size ? behind : x->size;
         begin -= PAD;
-        if (behind < wide)
-            LOOP(subtract_products)
-            (end - begin, wide - behind, wide, pivots + begin * wide + behind, u + behind,
-             u + begin);
+        if (behind < wide) LOOP(subtract_products)
+        (end - begin, wide - behind, wide, pivots + begin * wide + behind, u + behind, u + begin);
         for (size_t i = end; i-- > begin;) {
             u[i] *= pivots[i * wide + i];
             for (size_t k = begin; k < i; k++) u[k] -= pivots[k * wide + i] * u[i];
