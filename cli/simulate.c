@@ -525,6 +525,7 @@ const cli_command cli_simulate = {
         "--sample takes NAME~U(low,high), NAME~N(mean,sigma), NAME~S(low,high), which is U with a\n"
         "random sign, NAME = FORMULA of the names before it, and `let` in front of names that are\n"
         "not the system's: \"let r~U(0.1,1), let a~U(0,2*pi), q = r*cos(a), p.q = r*sin(a)\".\n"
+        "u[*] in --start and --sample is every element of the array u: \"u[*]~U(-1,1)\".\n"
         "--from a file that has positions but neither velocities nor momenta takes its last two\n"
         "rows and the momentum with which discrete-gradient goes from one to the other.\n"
         "The random numbers are xoshiro256** seeded by splitmix64, drawn start by start in the\n"
