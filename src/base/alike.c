@@ -259,6 +259,11 @@ static int is_sister(const char *name, size_t letters, const char *tail, const c
            memcmp(name, other, letters) == 0 && (!tail || strcmp(tail, e->tail) == 0);
 }
 
+int clsi_same_array(const char *a, const char *b) {
+    element e, other;
+    return read_element(a, &e) && is_sister(a, e.letters, e.tail, b, &other);
+}
+
 const char *clsi_array_hint(const char *name, size_t n, const char *const *names, char out[200]) {
     element e, other;
     int single = read_element(name, &e), letters = (int)strcspn(name, "[");

@@ -21,6 +21,9 @@ int clsi_element_name(const char *name, char out[CLSI_ELEMENT_ROOM]);
 /* Whether `name` is an element that the pattern means: u[*], S[*][3], cell[*]_q. */
 int clsi_means_element(const char *pattern, const char *name);
 
+/* Whether both are elements of one array. */
+int clsi_same_array(const char *a, const char *b);
+
 /* What is wrong with a name that is not among `names`, in the words of arrays: "`u` goes from 1 to 30" of
  * u[31], "`u` is an array: `u[1]` to `u[30]`" of u, u[*] and u[2..5]. "" where that is not it. */
 const char *clsi_array_hint(const char *name, size_t n, const char *const *names, char out[200]);

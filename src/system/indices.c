@@ -288,7 +288,9 @@ cls_status clsi_array_integer(clsi_loops *a, size_t begin, size_t end, size_t tu
     double x;
     cls_status status = clsi_array_number(a, begin, end, turn, &x);
     if (status != CLS_OK) return status;
-    if (!(fabs(x) < 1e9) || x != floor(x))
+    if (fabs(x) >= 1e9)
+        return clsi_array_at(a, begin, turn, "an index is below 1e9, this is %g", x);
+    if (x != floor(x))
         return clsi_array_at(a, begin, turn, "an index is a whole number, this is %g", x);
     *out = (long)x;
     return CLS_OK;

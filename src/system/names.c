@@ -186,6 +186,30 @@ cls_status clsi_insert_name(clsi_reader *r, const char *name, size_t length, cls
     return CLS_OK;
 }
 
+size_t clsi_set_at(const clsi_reader *r, const char *name) {
+    size_t found = SIZE_MAX, pattern = SIZE_MAX;
+    for (size_t i = 0; r->set && i < r->set->n; i++) {
+        char flat[CLSI_ELEMENT_ROOM];
+        const char *given = r->set->names[i];
+        if (clsi_element_name(given, flat)) given = flat;
+        if (strcmp(given, name) == 0)
+            found = i;
+        else if (strchr(given, '*') && clsi_means_element(given, name))
+            pattern = i;
+    }
+    return found != SIZE_MAX ? found : pattern;
+}
+
+int clsi_set_means(const clsi_reader *r, const char *given, int kinds) {
+    char flat[CLSI_ELEMENT_ROOM];
+    if (clsi_element_name(given, flat)) given = flat;
+    if (clsi_lookup(r, given, strlen(given), kinds)) return 1;
+    for (size_t i = 0; i < r->n_names && strchr(given, '*'); i++)
+        if (((int)r->names[i].kind & kinds) && clsi_means_element(given, r->names[i].name))
+            return 1;
+    return 0;
+}
+
 const char *clsi_suggest(const clsi_reader *r, const char *name, size_t length, int kinds,
                          char out[96]) {
     char word[64];
