@@ -45,9 +45,8 @@ static cls_status compare(const cli_arguments *a, comparison *c, cls_error *erro
     if (status) return status;
     c->differences = calloc(cls_table_columns(c->tables[0]) + 1, sizeof *c->differences);
     if (!c->differences) return cli_no_memory(error);
-    status =
-        cls_table_compare(c->tables[0], c->tables[1], c->n_columns, c->columns,
-                          c->differences, &c->n, &c->rows, error);
+    status = cls_table_compare(c->tables[0], c->tables[1], c->n_columns, c->columns, c->differences,
+                               &c->n, &c->rows, error);
     for (int i = 0; !status && i < 2; i++) c->dropped[i] = cls_table_rows(c->tables[i]) - c->rows;
     return status;
 }
@@ -116,8 +115,7 @@ static cls_status print_table(const cli_arguments *a, const comparison *c, cls_e
     cli_arrays arrays = {0};
     const char **names = calloc(c->n + 1, sizeof *names);
     for (size_t i = 0; names && i < c->n; i++) names[i] = c->differences[i].column;
-    cls_status status =
-        names ? cli_arrays_find(c->n, names, &arrays, error) : cli_no_memory(error);
+    cls_status status = names ? cli_arrays_find(c->n, names, &arrays, error) : cli_no_memory(error);
     if (!status) status = print_lines(c, &arrays, error);
     cli_arrays_free(&arrays);
     free(names);

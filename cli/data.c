@@ -110,7 +110,8 @@ static int is_key(const char *name) {
 /* What is told of an array: the range of all its columns, and how many of them are odd. */
 typedef struct summary {
     double min, max, mean, noise;
-    size_t constant, outliers, wraps, most, worst; /* columns; the most outliers, of column `worst` */
+    size_t constant, outliers, wraps, most,
+        worst; /* columns; the most outliers, of column `worst` */
 } summary;
 
 static void add_up(summary *s, size_t c, size_t count, const cls_column_facts *x) {

@@ -320,8 +320,7 @@ static void print_rank(const cls_learn_info *i) {
     char condition[40] = ""; /* of one solve; a search has none */
     if (isfinite(i->condition))
         snprintf(condition, sizeof condition, ", condition %.3g", i->condition);
-    if (i->rank)
-        fprintf(stderr, "  rank        %zu of %zu%s\n", i->rank, i->parameters, condition);
+    if (i->rank) fprintf(stderr, "  rank        %zu of %zu%s\n", i->rank, i->parameters, condition);
     if (i->nullity)
         fprintf(stderr, "  null space  the data cannot tell %zu combination%s of parameters\n",
                 i->nullity, i->nullity == 1 ? "" : "s");

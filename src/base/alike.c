@@ -116,7 +116,8 @@ static size_t indentation(const char *line, size_t n) {
 static void put_line(clsi_text *out, const piece *p, size_t left_out) {
     size_t white = indentation(p->text, p->length);
     if (left_out) {
-        clsi_text_printf(out, "%*s...         (%zu more like these two)\n", (int)white, "", left_out);
+        clsi_text_printf(out, "%*s...         (%zu more like these two)\n", (int)white, "",
+                         left_out);
     } else if (p->length <= LONGEST) {
         clsi_text_append_n(out, p->text, p->length);
         clsi_text_append(out, "\n");
@@ -124,7 +125,8 @@ static void put_line(clsi_text *out, const piece *p, size_t left_out) {
         size_t cut = LONGEST - 200;
         while (cut < LONGEST && p->text[cut] != ' ') cut++;
         clsi_text_append_n(out, p->text, cut);
-        clsi_text_printf(out, " ... (%zu letters; --source prints what the file says)\n", p->length);
+        clsi_text_printf(out, " ... (%zu letters; --source prints what the file says)\n",
+                         p->length);
     }
 }
 
@@ -254,7 +256,8 @@ static int read_element(const char *name, element *e) {
     return e->letters && e->axes && *s != '[';
 }
 
-static int is_sister(const char *name, size_t letters, const char *tail, const char *other, element *e) {
+static int is_sister(const char *name, size_t letters, const char *tail, const char *other,
+                     element *e) {
     return other && read_element(other, e) && e->letters == letters &&
            memcmp(name, other, letters) == 0 && (!tail || strcmp(tail, e->tail) == 0);
 }

@@ -1,6 +1,7 @@
 /* Columns of an array: u[1], u[2], ..., u[N] stand in one array of a file, (rows, N), and those of a
  * grid S[1][1], S[1][2], ... in one of three axes. What repeated components hold, cell[1]_q,
- * cell[2]_q, ..., is the array cell_q. The note `arrays` of the file says where the indices begin,
+ * cell[2]_q, ..., is the array cell_q. Where a loop repeats several components, their elements alternate (pipe[1]_s,
+ * room[1]_s, pipe[2]_s, ...): those of one array stand in equal steps. The note `arrays` of the file says where the indices begin,
  * `u[1..20], S[0..3][1..5], cell[1..8]_q`, so that the columns get their names back. */
 #include "data/arrays.h"
 #include <stdlib.h>
@@ -53,18 +54,25 @@ static int is_free(const cls_table *t, const clsi_elements *span) {
     return !found;
 }
 
+enum { MOST_STEP = 64 }; /* columns between neighbours: what one cell is made of */
+
 int clsi_span_at(const cls_table *t, uint64_t rows, size_t c, clsi_elements *out) {
     long index[CLSI_SPAN_AXES];
-    *out = (clsi_elements){.name = t->names[c], .tail = "", .count = {1, 1}};
+    *out = (clsi_elements){.name = t->names[c], .tail = "", .count = {1, 1}, .step = 1};
     out->axes = read_element(t->names[c], out->low, &out->letters, &out->tail);
     if (!out->axes || rows < 2) return 0; /* axes of length one are lost in files */
     memcpy(index, out->low, sizeof index);
     size_t *last = &out->count[out->axes - 1];
-    for (; index[out->axes - 1]++, is_element(t, c + *last, out, index);) ++*last;
+    index[out->axes - 1]++;
+    while (out->step <= MOST_STEP && !is_element(t, c + out->step, out, index)) out->step++;
+    if (out->step > MOST_STEP) return 0;
+    for (*last = 2; index[out->axes - 1]++, is_element(t, c + *last * out->step, out, index);)
+        ++*last;
     while (out->axes == 2) {
-        size_t at = c + out->count[0] * out->count[1], n = 0;
+        size_t at = c + out->count[0] * out->count[1] * out->step, n = 0;
         index[0] = out->low[0] + (long)out->count[0];
-        for (index[1] = out->low[1]; n < *last && is_element(t, at + n, out, index); n++)
+        for (index[1] = out->low[1]; n < *last && is_element(t, at + n * out->step, out, index);
+             n++)
             index[1]++;
         if (n < *last) break;
         out->count[0]++;

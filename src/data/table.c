@@ -397,7 +397,8 @@ char *clsi_column_list(const cls_table *t) {
 cls_status clsi_no_column(const cls_table *t, const char *where, const char *name,
                           cls_status status, cls_error *error) {
     char hint[200];
-    const char *near = NULL, *names = clsi_column_list(t), *const *all = (const char *const *)t->names;
+    const char *near = NULL,
+               *names = clsi_column_list(t), *const *all = (const char *const *)t->names;
     if (!names) return clsi_no_memory(error);
     if (!*clsi_array_hint(name, t->n_columns, all, hint))
         near = cls_nearest_word(name, t->n_columns, all);

@@ -25,7 +25,7 @@ enum { BLOCK = 1 << 20 }; /* bytes of rows that are written together */
 /* One array of the file: a column, or the columns of an array. */
 typedef struct piece {
     char *name;
-    size_t first, n, rank;
+    size_t first, n, step, rank;
     uint64_t dims[1 + CLSI_SPAN_AXES];
     uint64_t at;          /* where its next number goes */
     uint64_t place, size; /* NPZ: where its member begins, bytes of it */
@@ -51,12 +51,13 @@ struct clsi_array_file {
 static cls_status piece_at(const cls_table *t, uint64_t rows, size_t c, clsi_text *arrays,
                            piece *out, cls_error *error) {
     clsi_elements span, before;
-    *out = (piece){.first = c, .n = 1, .rank = 1, .dims = {rows}};
+    *out = (piece){.first = c, .n = 1, .step = 1, .rank = 1, .dims = {rows}};
     if (clsi_span_at(t, rows, c, &span)) {
         out->name = clsi_span_name(&span);
         if (!out->name) return clsi_no_memory(error);
         if (!arrays->data || !clsi_span_find(arrays->data, out->name, &before)) {
             out->n = clsi_span_count(&span);
+            out->step = span.step;
             out->rank += span.axes;
             for (size_t k = 0; k < span.axes; k++) out->dims[1 + k] = span.count[k];
             clsi_span_write(&span, arrays);
@@ -70,13 +71,20 @@ static cls_status piece_at(const cls_table *t, uint64_t rows, size_t c, clsi_tex
 
 static cls_status make_pieces(clsi_array_file *f, const cls_table *t, clsi_text *arrays,
                               cls_error *error) {
-    for (size_t c = 0; c < t->n_columns; c += f->pieces[f->n - 1].n) {
-        if (!clsi_grow(&f->pieces, &f->room, f->n + 1, sizeof *f->pieces))
-            return clsi_no_memory(error);
-        cls_status status = piece_at(t, f->rows, c, arrays, &f->pieces[f->n++], error);
-        if (status != CLS_OK) return status;
+    unsigned char *taken = clsi_calloc(t->n_columns + 1, 1); /* by an array that began before */
+    cls_status status = taken ? CLS_OK : clsi_no_memory(error);
+    for (size_t c = 0; c < t->n_columns && status == CLS_OK; c++) {
+        if (taken[c]) continue;
+        if (!clsi_grow(&f->pieces, &f->room, f->n + 1, sizeof *f->pieces)) {
+            status = clsi_no_memory(error);
+            break;
+        }
+        piece *x = &f->pieces[f->n++];
+        status = piece_at(t, f->rows, c, arrays, x, error);
+        for (size_t k = 0; k < x->n; k++) taken[c + k * x->step] = 1;
     }
-    return CLS_OK;
+    free(taken);
+    return status;
 }
 
 /* Bytes behind those of the array that are there. */
@@ -308,10 +316,10 @@ static cls_status write_block(clsi_array_file *f, cls_error *error) {
         const double *from = f->block + x->first;
         double *to = f->part;
         for (size_t r = 0; r < f->filled; r++, from += f->n_columns, to += x->n)
-            if (x->n == 1)
-                *to = *from;
-            else
+            if (x->step == 1 && x->n > 1)
                 memcpy(to, from, x->n * sizeof *to);
+            else
+                for (size_t k = 0; k < x->n; k++) to[k] = from[k * x->step];
         f->saver->put(f, x, f->part, f->filled * x->n * sizeof(double));
     }
     f->filled = 0;
@@ -336,7 +344,7 @@ static void put_columns(clsi_array_file *f, piece *x, const cls_table *t, size_t
     double *to = f->part;
     if (x->n > 1)
         for (size_t r = 0; r < n; r++)
-            for (size_t k = 0; k < x->n; k++) *to++ = t->columns[x->first + k][from + r];
+            for (size_t k = 0; k < x->n; k++) *to++ = t->columns[x->first + k * x->step][from + r];
     f->saver->put(f, x, x->n > 1 ? f->part : t->columns[x->first] + from,
                   n * x->n * sizeof(double));
 }

@@ -146,7 +146,8 @@ static cls_status add_picture(const source *s, size_t table, size_t first,
                             .time = t->columns[time],
                             .rows = first_motion(t),
                             .row = row,
-                            .axes = span->axes};
+                            .axes = span->axes,
+                            .step = span->step};
     memcpy(p->field.count, span->count, sizeof p->field.count);
     memcpy(p->field.low, span->low, sizeof p->field.low);
     write_heading(s, table, span, &p->field);
@@ -202,7 +203,7 @@ static int add_asked_field(const source *s, const char *asked, cls_status *statu
             *status = add_field(s, i, &span, error);
             return 1;
         }
-        if (n) i += n - 1;
+        if (n && span.step == 1) i += n - 1;
     }
     *status = clsi_fail(error, CLS_USAGE, "%s has no array of eight or more columns %s",
                         s->labels[0], asked);
@@ -232,11 +233,9 @@ static cls_status add_fields(const source *s, unsigned char *inside, cls_error *
     cls_status status = CLS_OK;
     clsi_elements span;
     for (size_t i = 0; i < t->n_columns && !status; i++) {
-        size_t n = clsi_array_columns(t, i, &span);
-        if (!n) continue;
-        memset(inside + i, 1, n);
-        if (is_shown(t, t->names[i])) status = add_field(s, i, &span, error);
-        i += n - 1;
+        size_t n = inside[i] ? 0 : clsi_array_columns(t, i, &span);
+        for (size_t k = 0; k < n; k++) inside[i + k * span.step] = 1;
+        if (n && is_shown(t, t->names[i])) status = add_field(s, i, &span, error);
     }
     return status;
 }

@@ -23,7 +23,7 @@ typedef struct clsi_curve {
 typedef struct clsi_field {
     const double *const *columns; /* of its elements, the last index running fastest; NULL: none */
     const double *time;
-    size_t rows, row, axes, count[2]; /* row: of the one time */
+    size_t rows, row, axes, count[2], step; /* row: of the one time; step: from column to column */
     long low[2];
     double least, most; /* of all panels that share its colours */
     char heading[160];

@@ -221,7 +221,8 @@ cls_status clsi_read_loops(clsi_loops *a, clsi_cursor *c, size_t turn, clsi_loop
             char k = r->clean[stop];
             depth += (k == '(' || k == '[') - (k == ')' || k == ']');
             if (depth == 0 && (k == ',' || k == ':')) break;
-            if (k == '\n' && clsi_find_dots(r, c->at, stop) != SIZE_MAX) break; /* the colon is missing */
+            if (k == '\n' && clsi_find_dots(r, c->at, stop) != SIZE_MAX)
+                break; /* the colon is missing */
         }
         if (*n == CLSI_MAX_INDICES)
             return clsi_array_at(a, c->at, turn, "more than %d indices", (int)CLSI_MAX_INDICES);
@@ -287,7 +288,8 @@ int clsi_is_sum(const clsi_reader *r, size_t at, size_t length, size_t end) {
     clsi_cursor in = {c.at + n, end};
     if (n && clsi_accept_word(r, &in, "in")) return 1;
     size_t close = clsi_array_closing(r, at + length, end);
-    return close && clsi_find_dots(r, c.at, close - 1) != SIZE_MAX; /* to be told how it is written */
+    return close &&
+           clsi_find_dots(r, c.at, close - 1) != SIZE_MAX; /* to be told how it is written */
 }
 
 static cls_status read_sum(clsi_loops *a, size_t at, size_t end, size_t turn, size_t *behind) {
