@@ -15,12 +15,12 @@ def compared(a, b, columns):
 
 
 def whole_array(names, name):
-    """The columns of an array, a slice, and its shape."""
+    """The columns of an array, a slice where they stand together, and its shape."""
     found = _files.spans(names).get(name)
     if not found:
         raise KeyError(f"there is no column '{name}'; there are {', '.join(names)}")
-    first, _, shape, step = found
-    return slice(first, first + int(np.prod(shape)) * step, step), shape
+    own, _, shape = found
+    return (slice(own[0], own[-1] + 1) if own[-1] - own[0] + 1 == len(own) else own), shape
 
 
 def column_or_refuse(runs, name):

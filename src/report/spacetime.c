@@ -2,7 +2,7 @@
  * index to the right, the second upwards, at one time.
  *
  * A field of a hundred points is no readable bundle of curves. Columns u[1], u[2], ... (or S[1][1],
- * S[1][2], ..., or cell[1]_q, cell[2]_q, ...) that stand in equal steps in a table, eight or more, are
+ * S[1][2], ..., or cell[1]_q, cell[2]_q, ...) of a table, eight or more, are
  * one panel. Values of both signs are blue, white and red around zero, others go from dark blue over
  * green to yellow. The picture has at most 800 x 400 cells: of more rows or elements the nearest is
  * taken. */
@@ -27,7 +27,7 @@ void clsi_field_range(const clsi_field *f, double *lo, double *hi) {
     *hi = -INFINITY;
     for (size_t k = 0; k < elements(f); k++)
         for (size_t i = from; i < to; i++) {
-            double y = f->columns[k * f->step][i];
+            double y = f->columns[k][i];
             if (!clsi_drawable(y)) continue;
             *lo = fmin(*lo, y);
             *hi = fmax(*hi, y);
@@ -130,7 +130,7 @@ cls_status clsi_spacetime_draw(cairo_t *cr, const clsi_field *f, clsi_box box, c
         if (!grid) row = row_at(f, first + (last - first) * (x + 0.5) / m.w, row);
         for (int y = 0; y < m.h; y++) {
             size_t k = nearest(y, m.h, f->count[grid]);
-            double value = f->columns[(grid ? i * f->count[1] + k : k) * f->step][row];
+            double value = f->columns[grid ? i * f->count[1] + k : k][row];
             put(&m, x, y, colour_of(value, f->least, f->most));
         }
     }

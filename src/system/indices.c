@@ -215,11 +215,12 @@ static double word(evaluator *e) {
         if (p->length == length && memcmp(r->clean + p->name, r->clean + where, length) == 0)
             return of_parameter(e, p, where);
     }
-    char text[200];
+    char text[300];
+    int shown = (int)(length < 40 ? length : 40);
     snprintf(text, sizeof text,
              "`%.*s` is no number here: an index is made of numbers, the indices of loops and "
-             "parameters",
-             (int)(length < 40 ? length : 40), r->clean + where);
+             "parameters (`parameter %.*s = 10` or a loop `for %.*s in 1..N: ...` makes it one)",
+             shown, r->clean + where, shown, r->clean + where, shown, r->clean + where);
     return complain(e, where, text);
 }
 

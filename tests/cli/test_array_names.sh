@@ -203,6 +203,22 @@ END
     expect test "$(grep -c '<image' street.svg)" == 8 # four pictures, each with its bar
 }
 
+# the last cell of a line has a coordinate, the others have charges: the states of all of them are one array; columns in any order are
+test_elements_need_not_stand_together() {
+    printf 'time,u[2],S[2][1],u[1],x,u[3],S[1][1],S[1][2],S[2][2]\n0,2,21,1,7,3,11,12,22\n1,2,21,1,8,3,11,12,22.5\n' >mixed.csv
+    for ending in npz h5; do
+        run "$CLAUSIUS" data convert mixed.csv -o mixed.$ending
+        [[ $ending != npz && $code == 2 ]] && break
+        expect_ok
+        run "$CLAUSIUS" data convert mixed.$ending -o again.csv
+        expect_ok
+        expect_in_file '^time,u\[1\],u\[2\],u\[3\],S\[1\]\[1\],S\[1\]\[2\],S\[2\]\[1\],S\[2\]\[2\],x$' again.csv
+        expect_in_file '^1,1,2,3,11,12,21,22.5,8$' again.csv
+        run "$CLAUSIUS" compare mixed.csv again.csv --tolerance 0
+        expect_ok
+    done
+}
+
 # a number that all elements share, beside a function that all share, is a term: one solve, no simulation
 test_an_unknown_constant_of_many_elements() {
     cat >rod.clausius <<'END'
