@@ -244,6 +244,10 @@ END
     expect_ok
     run "$CLAUSIUS" compare again.csv rod.csv --columns "T[*]" --tolerance 1e-5
     expect_ok
+    run "$CLAUSIUS" report rod.safetensors --data rod.csv -o rod.html
+    expect_ok
+    expect_in_file '70 elements like <[^>]*>?T\[1\]|70 elements like T\[1\]' rod.html
+    expect_in_file '<summary>The scores of all [0-9]+ channels</summary>' rod.html
 }
 
 run_tests
