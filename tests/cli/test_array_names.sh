@@ -154,6 +154,26 @@ test_compare_and_inspect_arrays() {
     expect_stdout '^phi\[\*\] .* 30 columns, .*1 with outliers \(phi\[7\]: 1\)'
 }
 
+# the judge of many elements names the one that is worst, at a reservoir as well
+test_the_worst_element_beside_a_reservoir() {
+    cat >fins.clausius <<'END'
+parameter N = 70
+temperature T[1..N]
+reservoir Ta = 1
+thermal lagrangian sum(i in 1..N: T[i]*log(T[i]) - T[i])
+for i in 1..N-1: heat exchange T[i] <-> T[i+1]: 3
+for i in 1..N: heat exchange T[i] <-> Ta: 2 - max(0, 1 - (i - 37)^2)
+for i in 1..N: start T[i] = 1 + i/N
+step 0.01
+END
+    run "$CLAUSIUS" simulate fins.clausius --steps 2 --quiet -o fins.csv
+    expect_ok
+    run "$CLAUSIUS" audit fins.csv
+    expect_ok
+    expect_stdout 'the conductance is at least 1, for 139 elements.* worst for S\[37\] and the reservoir Ta at '
+    expect_stdout 'for 1 element, over'
+}
+
 # others write the indices of a grid with a comma
 test_indices_with_a_comma() {
     write_grid
