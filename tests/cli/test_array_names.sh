@@ -154,6 +154,18 @@ test_compare_and_inspect_arrays() {
     expect_stdout '^phi\[\*\] .* 30 columns, .*1 with outliers \(phi\[7\]: 1\)'
 }
 
+# a draft knows what T[3] is, and T[1][11] from T[11][1]
+test_drafts_of_array_columns() {
+    awk 'BEGIN { print "time,T[1][11],T[11][1],T[2]"; for (i = 0; i < 60; i++) print i*0.1 "," 300 + exp(-i/20) "," 301 - exp(-i/30) "," 299 + i/99 }' >warm.csv
+    run "$CLAUSIUS" new warm --from warm.csv
+    expect_ok
+    expect_in_file '^temperature T1_11 .*# column T\[1\]\[11\]' warm.clausius
+    expect_in_file '^temperature T11_1 .*# column T\[11\]\[1\]' warm.clausius
+    expect_in_file '^temperature T2 .*# column T\[2\]' warm.clausius
+    run "$CLAUSIUS" show warm.clausius
+    expect_ok
+}
+
 # the judge of many elements names the one that is worst, at a reservoir as well
 test_the_worst_element_beside_a_reservoir() {
     cat >fins.clausius <<'END'
