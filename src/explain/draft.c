@@ -88,9 +88,9 @@ static clsi_role role_of(const clsi_draft_column *c) {
     static const char *const fast_names[] = {"speed", "omega", "rpm", "dot", "v",
                                              "w",     "gx",    "gy",  "gz",  NULL};
     static const char *const fast_starts[] = {"vel", "rate", "gyr", NULL}; /* a level is none */
-    static const char *const outside_names[] = {"torque", "force", "volt",  "current", "pwm",
-                                                "heater", "power", "input", "duty",    "load",
-                                                "u",      "i",     "tau",   NULL};
+    static const char *const outside_names[] = {
+        "torque", "force", "volt", "current", "pwm",    "heater", "power", "input", "duty", "load",
+        "u",      "i",     "tau",  "f",       "thrust", "kraft",  "strom", "spann", NULL};
     static const char *const angle_names[] = {"angle", "phi", "theta", "alpha", "psi", NULL};
     if (c->facts.constant) return CONSTANT;
     if (c->unit && (!strcmp(c->unit, "rad") || !strcmp(c->unit, "deg"))) return ANGLE;
