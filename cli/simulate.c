@@ -100,6 +100,15 @@ static cls_status check_flags(const cli_job *job, cls_error *error) {
     const cli_arguments *a = job->a;
     if (job->json && job->output && !strcmp(job->output, "-"))
         return cli_fail(error, CLS_USAGE, "--json and -o - both want standard output");
+    static const char *const reading[] = {"map", "columns", "dt", "array", "missing"};
+    int reads = cli_given(a, "from") || cli_given(a, "inputs") || cli_given(a, "at");
+    for (size_t i = 0; i < sizeof reading / sizeof *reading && !reads; i++)
+        if (cli_given(a, reading[i]))
+            return cli_fail(
+                error, CLS_USAGE,
+                "--%s says how a file is read, and needs --from, --inputs or --at FILE; "
+                "what is written has all columns",
+                reading[i]);
     if (cli_given(a, "row") && !cli_given(a, "from"))
         return cli_fail(error, CLS_USAGE, "--row needs --from FILE");
     if (cli_given(a, "bands") && (cli_given(a, "samples") || job->json))

@@ -60,7 +60,7 @@ static void heading(page *p, const clsi_subject *s) {
 static int beats_persistence(const clsi_subject *s) {
     for (size_t i = 0; i < s->n_channels; i++) {
         const clsi_channel *c = &s->channels[i];
-        if (!c->own && !(c->rmse < c->persistence) && !(c->rmse <= 1e-9 * c->size)) return 0;
+        if (!c->own && !(c->rmse < c->trivial) && !(c->rmse <= 1e-9 * c->size)) return 0;
     }
     return s->n_channels > 0;
 }

@@ -186,6 +186,30 @@ END
     expect_stdout 'for 1 element, over'
 }
 
+# nor is a model useless because a cell stays where it is to 1e-200
+test_the_verdict_of_waves_that_have_not_arrived() {
+    write_ring
+    sed -i 's/N = 30/N = 100/' ring.clausius
+    run "$CLAUSIUS" simulate ring.clausius --scheme bdf --quiet -o bdf.csv
+    expect_ok
+    run "$CLAUSIUS" report ring.clausius --data bdf.csv -o ring.html
+    expect_ok
+    expect_in_file 'Usable:' ring.html
+    expect test "$(grep -c 'not useful' ring.html)" == 0
+    run "$CLAUSIUS" report ring.clausius --set k=40 --data bdf.csv -o wrong.html
+    expect_ok
+    expect_in_file 'not useful' wrong.html
+}
+
+# where a wave has not arrived there is no order: elements are measured by their array (order 8.6 of a scheme of order 2 was called ok)
+test_the_order_of_waves_that_have_not_arrived() {
+    write_ring
+    run "$CLAUSIUS" audit ring.clausius --set N=100 --steps 20 --json
+    expect_ok
+    expect_json 'all(abs(l["value"] - 2) < 0.1 for l in d["laws"] if l["name"] == "order")'
+    expect_json 'any(l["name"] == "order" for l in d["laws"])'
+}
+
 # others write the indices of a grid with a comma
 test_indices_with_a_comma() {
     write_grid
