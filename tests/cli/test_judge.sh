@@ -198,21 +198,6 @@ test_compare_numbers() {
     expect_exit 5
 }
 
-test_compare_has_a_line_for_a_large_array() {
-    "$CLAUSIUS" simulate heat-plate --set N=15 --steps 4 --quiet -o one.csv
-    "$CLAUSIUS" simulate heat-plate --set N=15 --h 0.005 --steps 8 --quiet -o two.csv
-    run "$CLAUSIUS" compare one.csv two.csv
-    expect_ok
-    expect_stdout 'T\[1\]\[1\] to T\[15\]\[15\], max in T'
-    expect_no_stdout '^T\[3\]\[4\]  '
-    run "$CLAUSIUS" compare one.csv two.csv --columns 'T[3][4]'
-    expect_ok
-    expect_stdout '^T\[3\]\[4\]  '
-    "$CLAUSIUS" simulate heat-plate --set N=14 --steps 4 --quiet -o few.csv # 196 elements
-    run "$CLAUSIUS" compare few.csv few.csv
-    expect_stdout '^T\[3\]\[4\]  '
-}
-
 test_data_inspect() {
     printf 'time,x,c\n0,1,7\n1,2,7\n2,3,7\n5,4,7\n' >rows.csv
     run "$CLAUSIUS" data inspect rows.csv
