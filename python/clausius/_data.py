@@ -43,8 +43,8 @@ class Data:
     def _column(table, name):
         if name in table.names or name not in (found := _files.spans(list(table.names))):
             return np.asarray(table.column(name))
-        first, _, shape = found[name]
-        columns = [np.asarray(table.column(n)) for n in table.names[first:first + int(np.prod(shape))]]
+        own, _, shape = found[name]
+        columns = [np.asarray(table.column(table.names[k])) for k in own]
         return np.stack(columns, axis=-1).reshape(-1, *shape)
 
     @property

@@ -212,9 +212,31 @@ static void run_edge(const clsi_fused *f, const clsi_fused_piece *p, int64_t t, 
     }
 }
 
+/* Tiles with elements at a time: those in a list, or (NULL) all from `first` on. */
+typedef struct active {
+    const uint32_t *list;
+    size_t first, n;
+} active;
+
+INLINE const clsi_tile *tile_of(const clsi_plan *plan, const active *a, size_t k) {
+    return plan->tiles + (a->list ? a->list[k] : a->first + k);
+}
+
+/* Those of a piece, which are next in the list. */
+INLINE active take_piece(const clsi_fused_piece *p, active *all) {
+    active of = {.list = all->list, .first = p->first, .n = p->n};
+    if (!of.list) return of;
+    size_t k = 0;
+    while (k < all->n && all->list[k] < p->first + p->n) k++;
+    of.n = k;
+    all->list += k;
+    all->n -= k;
+    return of;
+}
+
 /* The vectors of a piece that begin in the tile from `now` on, and what is left to be delivered of them. */
 static void run_piece(const clsi_plan *plan, const clsi_phase *phase, const clsi_fused_piece *p,
-                      int64_t now, double *work, double *scratch, double *out) {
+                      const active *a, int64_t now, double *work, double *scratch, double *out) {
     const clsi_fused *f = plan->fused;
     int64_t end = now + CLSI_TILE < phase->end ? now + CLSI_TILE : phase->end, t = now;
     for (; t < end && t < p->begin; t += f->width) run_edge(f, p, t, now, work, scratch, out);
@@ -223,30 +245,39 @@ static void run_piece(const clsi_plan *plan, const clsi_phase *phase, const clsi
     if (n) p->core(work + t, scratch + (t - now), out ? out + t : out, work, (long)n, NULL);
     for (t += n * p->vectors * f->width; t < end; t += f->width)
         run_edge(f, p, t, now, work, scratch, out);
-    if (!p->loose) return;
-    const clsi_tile *tile = plan->tiles + p->first, *last = tile + p->n;
-    for (; tile < last; tile++) run_tile(plan, tile, 1, now, work, scratch, out);
+    for (size_t k = 0; k < a->n && p->loose; k++)
+        run_tile(plan, tile_of(plan, a, k), 1, now, work, scratch, out);
 }
 
-INLINE void run_pieces(const clsi_plan *plan, const clsi_phase *phase, int64_t now, double *work,
-                       double *scratch, double *out) {
+INLINE void run_pieces(const clsi_plan *plan, const clsi_phase *phase, active all, int64_t now,
+                       double *work, double *scratch, double *out) {
     const clsi_fused_piece *piece = plan->fused->pieces + phase->pieces,
                            *end = piece + phase->n_pieces;
     for (; piece < end; piece++) {
-        const clsi_tile *tile = plan->tiles + piece->first, *last = tile + piece->n;
+        const active a = take_piece(piece, &all);
         if (piece->core)
-            run_piece(plan, phase, piece, now, work, scratch, out);
+            run_piece(plan, phase, piece, &a, now, work, scratch, out);
         else
-            for (; tile < last; tile++) run_tile(plan, tile, 0, now, work, scratch, out);
+            for (size_t k = 0; k < a.n; k++)
+                run_tile(plan, tile_of(plan, &a, k), 0, now, work, scratch, out);
     }
 }
 
-/* What later tiles read moves to the front. */
-INLINE void keep(const clsi_tile *tile, double *scratch) {
+/* What later tiles read moves to the front; of what is over nothing is read. */
+INLINE void keep(const clsi_plan *plan, const clsi_tile *tile, int64_t now, double *scratch) {
+    int64_t next = now + CLSI_TILE - tile->shift;
     if (tile->result == CLSI_IN_REGISTERS || !tile->before) return;
+    if (next <= 0 || next - (int64_t)tile->before >= (int64_t)plan->ops[tile->op].n) return;
     double *to = scratch + tile->result - tile->before;
     for (uint32_t i = 0; i < tile->before; i += CLSI_PLAN_LANES)
         store(to + i, load(to + CLSI_TILE + i));
+}
+
+INLINE active active_at(const clsi_plan *plan, const clsi_phase *phase, int64_t now) {
+    active a = {.first = phase->first, .n = phase->n};
+    if (!phase->listed) return a;
+    const size_t *from = plan->active_from + phase->times + (now - phase->begin) / CLSI_TILE;
+    return (active){.list = plan->active + from[0], .n = from[1] - from[0]};
 }
 
 CLONES
@@ -258,12 +289,13 @@ static void run_phases(const clsi_plan *plan, double *work, size_t first, size_t
         if (!phase->tiled)
             for (tile = begin; tile < end; tile++) run_op(plan, &plan->ops[tile->op], work);
         for (int64_t now = phase->begin; now < phase->end && phase->tiled; now += CLSI_TILE) {
+            const active a = active_at(plan, phase, now);
             if (!plan->fused)
-                for (tile = begin; tile < end; tile++)
-                    run_tile(plan, tile, 0, now, work, scratch, out);
+                for (size_t k = 0; k < a.n; k++)
+                    run_tile(plan, tile_of(plan, &a, k), 0, now, work, scratch, out);
             else
-                run_pieces(plan, phase, now, work, scratch, out);
-            for (tile = begin; tile < end; tile++) keep(tile, scratch);
+                run_pieces(plan, phase, a, now, work, scratch, out);
+            for (size_t k = 0; k < a.n; k++) keep(plan, tile_of(plan, &a, k), now, scratch);
         }
     }
 }

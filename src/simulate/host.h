@@ -43,6 +43,8 @@
 #define CLSI_SPARSE_CHECKS(nw)    (CLSI_SPARSE(nw) && clsi_sparse_lu_checks((nw)->sp->lu))
 #define CLSI_UPDATE(nw, fresh)                                                                     \
     (CLSI_SPARSE(nw) ? clsi_sparse_update(nw, fresh) : newton_update(nw, fresh))
+#define CLSI_SOLVE(nw)                                                                             \
+    ((nw)->krylov.room && !(nw)->careful ? clsi_chord_solve(nw) : newton_solve(nw))
 #define CLSI_RUN_EARLY(nw) clsi_run_early(nw)
 #define CLSI_RUN_GUARD(nw)                                                                         \
     clsi_program_late((nw)->sp->guard, (nw)->work_guard, (nw)->in, (nw)->guarded)

@@ -110,8 +110,8 @@ static cls_status place_entries(compiler *c) {
     for (size_t e = 0; e < rows->n && status == CLS_OK; e++) node[stands[e]] = rows->node[e];
     if (status == CLS_OK) {
         memcpy(rows->node, node, rows->n * sizeof *node);
-        status = clsi_sparse_lu_create_placed(k, rows->start, rows->column, stands, &c->sp->lu,
-                                              c->error);
+        status = clsi_sparse_lu_create_placed(k, rows->start, rows->column, stands, c->sp->lean,
+                                              &c->sp->lu, c->error);
     }
     free(stands);
     free(node);
@@ -133,7 +133,7 @@ static cls_status find_jacobian(compiler *c) {
     status = place_entries(c);
     if (!sp->n_free) clsi_graph_pack(st->g); /* nothing more is built */
     if (status == CLS_OK) sp->work_size += clsi_sparse_lu_size(sp->lu);
-    if (status == CLS_OK && !sp->n_lifted) sp->price = clsi_krylov_price(sp->lu);
+    if (status == CLS_OK && !sp->n_lifted) sp->price = clsi_sparse_lu_price(sp->lu);
     if (sp->price > 0) sp->work_size += clsi_krylov_size(sp->lu);
     free(rows->start); /* the largest program is next but two */
     free(rows->column);
