@@ -25,10 +25,25 @@ _Static_assert((int)CLSI_PLAN_LANES == (int)CLSI_VECTOR, "lanes of a plan are th
 /* In vectors as wide as the machine's: results are registers of their own, they do not overlap what they
  * are computed from. (Of vectors wider than those GCC 12 makes detours over the stack.) */
 #define PLAIN(value) APART for (size_t i = 0; i < n; i++) r[i] = value
+/* Neighbours of a sum in pairs: two vectors are read, and dealt out. */
+#define EVEN 0, 2, 4, 6, 8, 10, 12, 14
+#define ODD  1, 3, 5, 7, 9, 11, 13, 15
+#define PAIRS(op)                                                                                  \
+    do {                                                                                           \
+        size_t i = 0;                                                                              \
+        for (; i + CLSI_PLAN_LANES <= n; i += CLSI_PLAN_LANES) {                                   \
+            vector low = load(a + 2 * i), high = load(a + 2 * i + CLSI_PLAN_LANES);                \
+            store(r + i, __builtin_shufflevector(low, high, EVEN)                                  \
+                             op __builtin_shufflevector(low, high, ODD));                          \
+        }                                                                                          \
+        for (; i < n; i++) r[i] = a[2 * i] op a[2 * i + 1];                                        \
+    } while (0)
 /* A number that all elements share is read once: a store may be to where it is, for what the compiler knows. */
 #define BOTH(op)                                                                                   \
     do {                                                                                           \
-        if (op_a == 2 && op_b == 2) { /* neighbours of a sum in pairs */                           \
+        if (op_a == 2 && op_b == 2 && b == a + 1) {                                                \
+            PAIRS(op);                                                                             \
+        } else if (op_a == 2 && op_b == 2) {                                                       \
             PLAIN(a[2 * i] op b[2 * i]);                                                           \
         } else if ((op_a | op_b) > 1) {                                                            \
             for (size_t i = 0; i < n; i++) r[i] = a[i * op_a] op b[i * op_b];                      \

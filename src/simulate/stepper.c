@@ -340,6 +340,12 @@ static cls_node coldness(const cls_system *s) {
 
 enum { HOT_MOST = 16 };
 
+/* Steps that solve nothing take no longer than a few sums over a field: what these would say of the rounding of its
+ * entropy is at least what the sum of all says, and where that is in doubt the scales say all of it. */
+static int measures_little(const compiler *c) {
+    return c->sp->scheme->tableau && c->sp->s->m > HOT_MOST;
+}
+
 static cls_status compile_monitor(compiler *c) {
     clsi_stepper *sp = c->sp;
     const cls_system *s = sp->s;
@@ -349,15 +355,16 @@ static cls_status compile_monitor(compiler *c) {
     cls_node *sizes = open_terms(g, s->m), *betas = open_terms(g, s->m), *hot = open_terms(g, s->m);
     /* temperatures that are states are finite; those of a field are not looked at, for its sums are long */
     int hot_matters = f->kind != CLSI_FORM_THERMAL && s->m <= HOT_MOST;
-    double part = hot_matters ? 1.0 / (double)s->m : 0,
-           cold_part = sp->scheme->tableau && s->m > HOT_MOST ? 0 : 1.0 / (double)s->m;
+    int lean = measures_little(c);
+    double part = hot_matters ? 1.0 / (double)s->m : 0, cold_part = lean ? 0 : 1.0 / (double)s->m;
     for (size_t i = 0; i < s->m && sizes && betas && hot; i++) {
-        sizes[i] = absolute(g, f->S[i]);
+        sizes[i] = lean ? f->S[i] : absolute(g, f->S[i]);
         betas[i] = cls_div(g, cls_constant(g, cold_part), f->T[i]);
         hot[i] = cls_mul(g, cls_constant(g, part), f->T[i]);
     }
     cls_node size = close_terms(g, s->m, sizes), beta = close_terms(g, s->m, betas);
     if (s->has_entropy) size = size_of(g, f->entropy);
+    if (lean) size = absolute(g, size);
     size = cls_add(g, size, clsi_terms_in_fields(g, f->entropy));
     c->outputs[CLSI_MONITOR_ENERGY] =
         clsi_account_count(s) ? cls_sub(g, f->energy, received) : f->energy;
@@ -411,6 +418,9 @@ static cls_status compile_scale(compiler *c) {
     int counts = c->sp->options.monitor || c->sp->scheme->estimate || c->sp->scheme->carries;
     to[CLSI_SCALE_ENTROPY_SLOPES] =
         counts ? slopes_of(g, f->entropy, f->nz, f->z) : cls_constant(g, 0);
+    if (measures_little(c)) /* 9 for CLSI_LAST_PLACES of sum |S_i|, which is the same here */
+        to[CLSI_SCALE_ENTROPY_SLOPES] =
+            cls_mul(g, cls_constant(g, 1 + 9), to[CLSI_SCALE_ENTROPY_SLOPES]);
     to[CLSI_SCALE_COLD] = coldness_outside(s);
     to[CLSI_SCALE_POWER] = cls_constant(g, 0);
     if (!s->m) status = power_of(s, &to[CLSI_SCALE_POWER]);
