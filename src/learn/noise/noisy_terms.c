@@ -333,7 +333,8 @@ cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed) {
     size_t P = k->P + k->Q, moves = 0;
     double *S = clsi_calloc(P * P + 3 * P + 1, sizeof *S), *g = S + P * P, *found = g + P;
     double *price = found + P;
-    unsigned char *keep = clsi_calloc(P + P * P + 1, 1), *parent = keep + P;
+    unsigned char *keep = clsi_calloc(2 * P + P * P + 1, 1), *parent = keep + P;
+    unsigned char *few = parent + P * P;
     cls_status status = S && keep ? CLS_OK : clsi_no_memory(k->w->error);
     if (status == CLS_OK) {
         clsi_noisy_prices(k, clsi_multiple_values(k->multiple), price);
@@ -347,6 +348,10 @@ cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed) {
         for (size_t p = 0; p < k->P; p++)
             if (k->still && k->barred[p]) price[p] = INFINITY;
         clsi_terms_parents(k->all, P, parent);
+        for (size_t i = 0; i < k->all->n; i = clsi_group_end(k->all, i))
+            if (k->all->list[i].natural)
+                memset(few + k->all->list[i].learned.offset, 1,
+                       k->all->list[i].learned.field->n_parameters);
         clsi_terms_choice c = {.P = P,
                                .S = S,
                                .g = g,
@@ -354,7 +359,8 @@ cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed) {
                                .part = k->part,
                                .locked = k->locked,
                                .price = price,
-                               .parent = parent};
+                               .parent = parent,
+                               .few = k->n_shaped ? NULL : few};
         status = clsi_terms_choose(&c, keep, found, &moves, k->w->error);
     }
     *changed = status == CLS_OK && memcmp(keep, k->keep, P) != 0;
