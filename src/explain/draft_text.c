@@ -319,8 +319,9 @@ static void write_two_angles(const clsi_draft *d) {
         return;
     }
     clsi_text_append(
-        d->f, "# One pendulum on another; side by side with a spring between: j = 0, V + k*(a - b)^2/2; "
-              "two discs on\n# a shaft: j = 0, V = k*(a - b)^2/2.\n");
+        d->f,
+        "# One pendulum on another; side by side with a spring between: j = 0, V + k*(a - b)^2/2; "
+        "two discs on\n# a shaft: j = 0, V = k*(a - b)^2/2.\n");
     for (int k = 1; k <= 2; k++)
         clsi_text_printf(
             d->f, "parameter   k_%d = unknown in (0, 1000), zero_%d = unknown near 0\n", k, k);

@@ -60,6 +60,7 @@ typedef struct clsi_noisy {
     int declined;                 /* a large basis was asked for: this is not for it */
     int implicit;                 /* explicit steps failed */
     double longest;               /* steps are not longer; 0: as usual */
+    int steps_stay;               /* other ones could not be simulated */
     int field;                    /* elements of an array are found from those beside them */
     clsi_noisy_kept shortest;     /* the fit of the shortest windows */
     int prune;                    /* a last choice: prices contain the memory of the residuals */
@@ -119,9 +120,8 @@ cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed);
 cls_status clsi_noisy_observer(const clsi_noisy *k, const cls_system *open, const clsi_unknowns *us,
                                const cls_node *theta, const char *const *channel,
                                clsi_observer **out);
-/* Whether shorter steps would move the windows of the fit by more than a tenth of its residuals; *changed: they would,
- * and the problem has them now. */
-cls_status clsi_noisy_check_steps(clsi_noisy *k, int *changed);
+/* clsi_noisy_settle with steps that are short enough for the fit that is found. */
+cls_status clsi_noisy_settle_in_steps(clsi_noisy *k, size_t rows);
 
 /* ---- noisy_natural.c, natural.c ---- */
 

@@ -19,7 +19,7 @@ enum {
     FIELD_STEPS = 4,
     LENGTHS = 4
 };                              /* in a time scale; between two rows; h, h/2, .. */
-static const double SEEN = 0.2; /* of the scale of residuals: longer steps change more */
+static const double SEEN = 0.1; /* of the scale of residuals: longer steps change more */
 static const double SMOOTH = 4; /* times less are changes where steps of order four are halved */
 static const double HELPS =
     1.5; /* the same of the system's own steps, where that is worth its time */
@@ -92,15 +92,24 @@ static int find_length(const clsi_noisy *k, double h, double *a, double *b) {
     return is_explicit(k) ? -1 : LENGTHS - 1;
 }
 
-cls_status clsi_noisy_check_steps(clsi_noisy *k, int *changed) {
-    const clsi_multiple *m = k->multiple;
-    size_t n = m->data->n * m->ny;
-    double most = m->observer->most_step, interval = m->data->interval;
-    double h = interval / fmax(1, ceil(interval / most * (1 - 1e-9)));
-    double *seen = clsi_calloc(2 * n + 1, sizeof *seen);
+/* How long steps between rows are. */
+static double length_of(const clsi_noisy *k) {
+    double interval = k->data->interval, most = k->multiple->observer->most_step;
+    return interval / fmax(1, ceil(interval / most * (1 - 1e-9)));
+}
+
+static void forget_dictionary(clsi_noisy *k) {
+    clsi_multiple_free(&k->whole);
+    cls_system_free(&k->whole_open);
+}
+
+/* Whether shorter steps would move the windows of the fit; *changed: they would, and are to be taken. */
+static cls_status check(clsi_noisy *k, int *changed) {
+    size_t n = k->multiple->data->n * k->multiple->ny;
+    double h = length_of(k), *seen = clsi_calloc(2 * n + 1, sizeof *seen);
     *changed = 0;
     if (!seen) return clsi_no_memory(k->w->error);
-    int length = k->w->o->scheme || k->field ? 0 : find_length(k, h, seen, seen + n);
+    int length = find_length(k, h, seen, seen + n);
     free(seen);
     if (!length) return CLS_OK;
     *changed = 1;
@@ -108,7 +117,39 @@ cls_status clsi_noisy_check_steps(clsi_noisy *k, int *changed) {
         k->implicit = 1;
     else
         k->longest = ldexp(h, -length);
-    clsi_multiple_free(&k->whole);
-    cls_system_free(&k->whole_open);
-    return clsi_noisy_set_up(k);
+    forget_dictionary(k);
+    return CLS_OK;
+}
+
+/* The fit `before` with the steps that are to be taken now; with shorter ones where these have no solution. */
+static cls_status fit_anew(clsi_noisy *k, size_t rows, const clsi_noisy_kept *before) {
+    enum { TRIES = 3 };
+    cls_status status = CLS_NUMERIC;
+    for (int n = 0; n < TRIES && status == CLS_NUMERIC && !clsi_noisy_is_over(k); n++) {
+        if (n) k->longest = length_of(k) / 2;
+        forget_dictionary(k);
+        status = clsi_noisy_return(k, before, rows, 0);
+        if (status == CLS_OK) status = clsi_noisy_settle(k, rows);
+    }
+    return status;
+}
+
+cls_status clsi_noisy_settle_in_steps(clsi_noisy *k, size_t rows) {
+    clsi_noisy_kept before = {0};
+    cls_status status = clsi_noisy_settle(k, rows);
+    while (status == CLS_OK && !k->steps_stay && !k->w->o->scheme && !k->field &&
+           !clsi_noisy_is_over(k)) {
+        int changed = 0, implicit = k->implicit;
+        double longest = k->longest;
+        status = check(k, &changed);
+        if (!changed) break;
+        if (status == CLS_OK) status = clsi_noisy_remember(k, &before);
+        if (status == CLS_OK) status = fit_anew(k, rows, &before);
+        if (status != CLS_NUMERIC) continue;
+        k->implicit = implicit, k->longest = longest, k->steps_stay = 1;
+        forget_dictionary(k);
+        status = clsi_noisy_return(k, &before, rows, 0);
+    }
+    clsi_noisy_forget(&before);
+    return status;
 }
