@@ -103,6 +103,13 @@ static void print_stops(const cls_learn_info *i) {
             i->runs_stopped, i->runs, i->runs_after, i->runs_why);
 }
 
+static void print_fitted(const cls_learned_channel *c) {
+    char of[40] = "";
+    if (c->rows < c->given) snprintf(of, sizeof of, " of %zu", c->given);
+    fprintf(stderr, "  fitted      %s to %.3g in %zu%s rows, noise %.2g\n", c->name, c->fitted,
+            c->rows, of, c->noise);
+}
+
 void cli_report_print(const cls_learn_info *i) {
     const cls_learn_report *r = i->report;
     int stops = i->runs_stopped > 0;
@@ -115,9 +122,7 @@ void cli_report_print(const cls_learn_info *i) {
     for (size_t k = 0; k < r->n_parameters; k++) print_value(&r->parameters[k]);
     if (r->n_functions) fputs("  functions   with standard errors\n", stderr);
     print_functions(r);
-    for (size_t c = 0; c < r->n_channels && r->channels[c].rows; c++)
-        fprintf(stderr, "  fitted      %s to %.3g in %zu rows, noise %.2g\n", r->channels[c].name,
-                r->channels[c].fitted, r->channels[c].rows, r->channels[c].noise);
+    for (size_t c = 0; c < r->n_channels && r->channels[c].rows; c++) print_fitted(&r->channels[c]);
     if (has_scores(r)) print_scores(r, stops);
     if (stops) print_stops(i);
     cli_print_lines(stderr, "note", 1, r->notes);

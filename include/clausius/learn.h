@@ -147,6 +147,8 @@ typedef struct cls_learned_channel {
     double run, run_persistence, run_mean, run_before, run_arx;
     double ahead[CLS_MAX_HORIZONS], ahead_persistence[CLS_MAX_HORIZONS],
         ahead_arx[CLS_MAX_HORIZONS];
+    size_t
+        given; /* rows with a value that were there to learn from; rows < given: some were cut out */
 } cls_learned_channel;
 
 typedef struct cls_learn_report {

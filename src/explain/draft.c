@@ -350,6 +350,18 @@ static void check_moving(clsi_draft *d) {
         c->role = COORDINATE;
 }
 
+/* Of coordinates that are measured. */
+static cls_status look_at_motions(clsi_draft *d, const cls_table *t, cls_error *error) {
+    int time = find_time(t);
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < d->n && status == CLS_OK; i++)
+        if (d->c[i].role == COORDINATE || d->c[i].role == ANGLE)
+            status = clsi_draft_look_at_motion(d, &d->c[i], cls_table_column(t, i),
+                                               time < 0 ? NULL : cls_table_column(t, (size_t)time),
+                                               cls_table_rows(t), error);
+    return status;
+}
+
 /* The kinds, in the order in which they are tried. */
 static const clsi_draft_kind *const kinds[] = {&clsi_draft_body, &clsi_draft_cell,
                                                &clsi_draft_chemistry};
@@ -408,6 +420,8 @@ static cls_status find_columns(clsi_draft *d, const cls_table *t, cls_error *err
         clsi_draft_nth(d, VELOCITY, VELOCITY, k)->hidden = 1;
     for (size_t i = 0; i < d->n; i++)
         if (d->c[i].role < CONSTANT) name_variable(d, &d->c[i]);
+    status = look_at_motions(d, t, error);
+    if (status) return status;
     if (!d->kind && !clsi_draft_coordinates(d) && !clsi_draft_count(d, TEMPERATURE, AMOUNT))
         return clsi_fail(error, CLS_DATA,
                          "%s: no column that changes and is no input: nothing to make a system of; "

@@ -37,6 +37,8 @@ typedef struct clsi_draft_column {
     int held;   /* stays where it is for most rows, then jumps: a switch */
     double first;
     cls_column_facts facts;
+    int rests;           /* a coordinate that stays where it is for a while, having moved */
+    double speed, reach; /* of a coordinate, in the units of the draft; 0: not known */
 } clsi_draft_column;
 
 typedef struct clsi_draft clsi_draft;
@@ -66,6 +68,12 @@ clsi_draft_column *clsi_draft_coordinate(const clsi_draft *d, size_t k);
 size_t clsi_draft_coordinates(const clsi_draft *d);
 /* Does the unit convert to one of these (the last is NULL)? */
 int clsi_draft_is_unit(const char *unit, const char *const *of);
+
+/* ---- draft_motion.c ---- */
+
+/* speed, reach and rests of a coordinate with these values; time NULL: rows are equally far apart. */
+cls_status clsi_draft_look_at_motion(const clsi_draft *d, clsi_draft_column *c, const double *v,
+                                     const double *time, size_t n, cls_error *error);
 
 /* ---- draft_text.c ---- */
 

@@ -319,7 +319,9 @@ static void write_two_angles(const clsi_draft *d) {
         return;
     }
     clsi_text_append(
-        d->f, "# One pendulum on another; two discs on a shaft: j = 0, V = k*(a - b)^2/2.\n");
+        d->f,
+        "# One pendulum on another; side by side with a spring between: j = 0, V + k*(a - b)^2/2; "
+        "two discs on\n# a shaft: j = 0, V = k*(a - b)^2/2.\n");
     for (int k = 1; k <= 2; k++)
         clsi_text_printf(
             d->f, "parameter   k_%d = unknown in (0, 1000), zero_%d = unknown near 0\n", k, k);
@@ -375,6 +377,28 @@ static void write_between(const clsi_draft *d, size_t k, const char *warm) {
                      k + 1, a, b, k + 1, warm, a, k + 1, a, b, b, k + 1, b, a);
 }
 
+/* Where a motion rests the width of dry friction is a parameter; all begin at a hundredth of what turns the motion around. */
+static void write_friction(const clsi_draft *d, const clsi_draft_column *c, const char *warm) {
+    const char *x = c->variable;
+    if (c->hidden || !c->rests) {
+        clsi_text_printf(d->f, "friction F_%s on %s: %s <- unknown dry + viscous + quadratic\n", x,
+                         warm, x);
+        return;
+    }
+    double force = c->speed * c->speed / c->reach;
+    clsi_text_printf(
+        d->f,
+        "# It comes to rest: dry friction of mu, smooth below speeds of w, viscous of c, quadratic "
+        "of "
+        "d.\nparameter   mu_%s = unknown near %.1g in (0, inf), w_%s = unknown near %.1g in (%.1g, "
+        "%.1g), c_%s = unknown near %.1g in (0, inf), d_%s = unknown near %.1g in (0, inf)\n"
+        "friction F_%s on %s: %s <- -(mu_%s/sqrt(v.%s^2 + w_%s^2) + c_%s + d_%s*sqrt(v.%s^2 + "
+        "1e-12))*v.%s\n",
+        x, 0.02 * force, x, 3e-3 * c->speed, 1e-5 * c->speed, 0.3 * c->speed, x,
+        0.01 * force / c->speed, x, 0.001 * force / (c->speed * c->speed), x, warm, x, x, x, x, x,
+        x, x, x);
+}
+
 static void write_flows(const clsi_draft *d) {
     size_t n = clsi_draft_coordinates(d), m = clsi_draft_count(d, TEMPERATURE, TEMPERATURE);
     const clsi_draft_column *c;
@@ -383,12 +407,7 @@ static void write_flows(const clsi_draft *d) {
                          clsi_draft_coordinate(d, k)->variable, k + 1,
                          clsi_draft_coordinate(d, k)->variable);
     for (size_t k = 0; k < n && !is_chain(d); k++)
-        clsi_text_printf(d->f, "friction F_%s on %s: %s <- unknown dry + viscous + quadratic\n",
-                         clsi_draft_coordinate(d, k)->variable,
-                         heated(d, k < m ? k
-                                   : m   ? m - 1
-                                         : 0),
-                         clsi_draft_coordinate(d, k)->variable);
+        write_friction(d, clsi_draft_coordinate(d, k), heated(d, k < m ? k : m ? m - 1 : 0));
     for (size_t k = 0; k + 1 < n && has_bodies(d) && !is_chain(d); k++)
         write_between(d, k, heated(d, 0));
     for (size_t k = 0; (c = clsi_draft_nth(d, INPUT, HEAT, k)); k++) {

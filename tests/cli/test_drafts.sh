@@ -126,6 +126,38 @@ test_units_in_names() {
     if grep -q 'the unit by its name' plain.clausius; then fail 'an index became a unit'; fi
 }
 
+# A block on a spring with dry friction comes to rest, off its place, and creeps: w is the speed below which its friction is smooth. Any potential does where nothing moves, and explicit steps chatter.
+test_a_block_that_comes_to_rest() {
+    awk "$NOISE"' BEGIN { print "Time (s);Position (mm)"; x = 200; v = 0; h = 2e-5; for (i = 0; i < 500; i++) {
+        printf "%.3f;%.3f\n", 0.01*i, x + noise(0.1)
+        for (k = 0; k < 500; k++) { v = (v - h*62.5*x)/(1 + h*(1000/sqrt(v*v + 9) + 0.125)); x += h*v } } }' >block.csv
+    run "$CLAUSIUS" new block --from block.csv
+    expect_ok
+    expect_in_file 'w_Position = unknown near 3 in' block.clausius
+    run "$CLAUSIUS" learn block.clausius block.csv --json
+    expect_ok
+    expect_json 'd["test"]["better"] and d["test"]["rmse"]["Position"] < 0.108 and d["report"]["channels"][0]["fitted"] < 0.108'
+    expect_json 'abs(d["found"]["mu_Position"]["value"] - 1000) < 6 and abs(d["found"]["w_Position"]["value"] - 3) < 0.15'
+    # what swings on to the end has the ready form
+    awk "$NOISE"' BEGIN { print "t,x [m]"; for (i = 0; i < 400; i++) printf "%.2f,%.4f\n", 0.02*i, cos(6*0.02*i) + noise(0.003) }' >swings.csv
+    run "$CLAUSIUS" new swings --from swings.csv
+    expect_ok
+    expect_in_file 'unknown dry . viscous . quadratic' swings.clausius
+}
+
+# A spring that swings, in a video: r^2, r and the height say next to nothing without each other, and the sine of r^2 had been found in their place.
+test_an_elastic_pendulum() {
+    awk "$NOISE"' BEGIN { print "frame,t [s],x [px],y [px]"; x = 100; y = 210; u = v = 0; h = 1/12000; for (i = 0; i < 360; i++) {
+        printf "%d,%.4f,%.2f,%.2f\n", i, i/30, x + noise(0.5), y + noise(0.5)
+        for (k = 0; k < 400; k++) { r = sqrt(x*x + y*y); f = -160*(r - 200)/r; u += h*(f*x - 0.08*u); v += h*(f*y - 0.08*v + 3924); x += h*u; y += h*v } } }' >elastic.csv
+    run "$CLAUSIUS" new elastic --from elastic.csv
+    expect_ok
+    run "$CLAUSIUS" learn elastic.clausius elastic.csv -o elastic.safetensors --json
+    expect_ok
+    expect_json 'd["test"]["better"] and max(c["run"] for c in d["report"]["channels"]) < 0.75'
+    expect_json '"sqrt(x^2 + y^2)" in d["report"]["notes"] and "sin(" not in d["report"]["notes"]'
+}
+
 # A disc on a spring, driven, its table headed as in textbooks: drafts of angles have a weight, and a spring to be made unknown.
 test_a_disc_on_a_spring() {
     awk "$NOISE"' BEGIN { print "t/s;phi/deg;I/A"; x = 1; v = 0; h = 0.001; for (i = 0; i < 20000; i++) { t = h*i

@@ -226,7 +226,7 @@ static cls_status grow(clsi_noisy *k) {
     clsi_noisy_kept before = {0};
     size_t rows = clsi_recipe_first(k->multiple), most = clsi_recipe_longest(k->multiple);
     if (k->field) rows = most;
-    cls_status status = clsi_noisy_settle(k, rows);
+    cls_status status = clsi_noisy_settle_in_steps(k, rows);
     if (status == CLS_OK) status = clsi_noisy_remember(k, &k->shortest);
     k->misfit = 0;
     while (status == CLS_OK) {
@@ -234,7 +234,7 @@ static cls_status grow(clsi_noisy *k) {
         if (rows >= most || clsi_noisy_is_over(k)) break;
         size_t next = 5 * rows / 2 < most ? 5 * rows / 2 : most;
         status = clsi_noisy_remember(k, &before);
-        if (status == CLS_OK) status = clsi_noisy_settle(k, next);
+        if (status == CLS_OK) status = clsi_noisy_settle_in_steps(k, next);
         if (k->Q && (status == CLS_NUMERIC || (status == CLS_OK && is_misfit(k))))
             status = settle_from_file(k, next, &before);
         if (status == CLS_MEMORY) break;
@@ -300,6 +300,8 @@ static cls_status begin(clsi_noisy *k) {
 /* Terms of energies may be more than potentials. */
 static cls_status begin_moving(clsi_noisy *k) {
     k->still = k->implicit = 0;
+    k->longest = 0;
+    k->steps_stay = 0;
     clsi_noisy_begin(k, 2, 1, SIZE_MAX);
     memset(k->full, 0, k->P * sizeof *k->full);
     return begin(k);
@@ -405,6 +407,8 @@ static cls_status find_by_laws(clsi_noisy *k, cls_status found) {
     clsi_noisy_kept shortest = k->shortest; /* it is of other terms */
     k->shortest = (clsi_noisy_kept){0};
     k->implicit = 0;
+    k->longest = 0;
+    k->steps_stay = 0;
     k->recipe.notes = (clsi_text){0};
     clsi_text_printf(&k->recipe.notes, "%s: begun in the terms that laws are written in\n",
                      there ? "nothing of the energy is known"

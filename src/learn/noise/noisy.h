@@ -3,6 +3,7 @@
  *   noisy.c         what is to be done, in order
  *   noisy_data.c    the data, and why they are taken so
  *   noisy_terms.c   the dictionary, the terms that are kept, the choice of others
+ *   noisy_steps.c   the steps of its simulations
  *   noisy_natural.c the same in other terms, where the data prefer them: those of natural.c,
  *   noisy_look.c    which ones with constants inside,
  *   noisy_shapes.c  and fits of these
@@ -58,6 +59,8 @@ typedef struct clsi_noisy {
     struct clsi_shapes **library; /* (parts) what these are made of; NULL: not asked for */
     int declined;                 /* a large basis was asked for: this is not for it */
     int implicit;                 /* explicit steps failed */
+    double longest;               /* steps are not longer; 0: as usual */
+    int steps_stay;               /* other ones could not be simulated */
     int field;                    /* elements of an array are found from those beside them */
     clsi_noisy_kept shortest;     /* the fit of the shortest windows */
     int prune;                    /* a last choice: prices contain the memory of the residuals */
@@ -111,6 +114,14 @@ cls_status clsi_noisy_remembered(clsi_noisy *k, double *S, double *g, double *mo
 cls_status clsi_noisy_quadratic(clsi_noisy *k, double *S, double *g);
 /* Which terms there should be, near the fit that there is; `move`: with their coefficients. */
 cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed);
+
+/* ---- noisy_steps.c ---- */
+
+cls_status clsi_noisy_observer(const clsi_noisy *k, const cls_system *open, const clsi_unknowns *us,
+                               const cls_node *theta, const char *const *channel,
+                               clsi_observer **out);
+/* clsi_noisy_settle with steps that are short enough for the fit that is found. */
+cls_status clsi_noisy_settle_in_steps(clsi_noisy *k, size_t rows);
 
 /* ---- noisy_natural.c, natural.c ---- */
 

@@ -143,33 +143,6 @@ void clsi_noisy_keep_forms(clsi_noisy *k) {
 
 /* ---- the kept terms as a problem ---- */
 
-/* Explicit steps of order four, short enough that their error is far below the noise: a search keeps
- * no laws, the model that it finds does. What they cannot simulate has the system's own steps. So have fields in
- * space: neighbours exchange things in far less than the time between rows, and a search with explicit steps ends at the
- * largest conductivity that these can simulate. */
-enum { STEPS = 16, FIELD_STEPS = 4 }; /* in a time scale; between two rows */
-
-static cls_status make_observer(clsi_noisy *k, const cls_system *open, const clsi_unknowns *us,
-                                const cls_node *theta, const char *const *channel,
-                                clsi_observer **out) {
-    double most = k->data->time_scale / STEPS;
-    const char *scheme = k->w->o->scheme;
-    cls_status status = CLS_USAGE;
-    if (!scheme && !k->implicit && !k->field)
-        status = clsi_observer_create(open, "rk4", us->n_theta + us->n_open, theta, k->data->ny,
-                                      channel, out, NULL);
-    if (status != CLS_OK) {
-        int fine = k->field && !scheme;
-        scheme =
-            clsi_measured_steps(open, k->data, fine ? cls_scheme_default(open) : scheme, &most);
-        if (fine) most = fmin(most, k->data->interval / FIELD_STEPS);
-        status = clsi_observer_create(open, scheme, us->n_theta + us->n_open, theta, k->data->ny,
-                                      channel, out, k->w->error);
-    }
-    if (status == CLS_OK) (*out)->most_step = most;
-    return status;
-}
-
 /* The data as simulations of the unknowns see them. */
 static cls_status observe(clsi_noisy *k, const clsi_unknowns *us, cls_system **open,
                           clsi_multiple **out) {
@@ -179,7 +152,7 @@ static cls_status observe(clsi_noisy *k, const clsi_unknowns *us, cls_system **o
     if (!channel) return clsi_no_memory(k->w->error);
     for (size_t c = 0; c < k->data->ny; c++) channel[c] = k->data->channel[c].name;
     cls_status status = clsi_unknowns_open(us, CLSI_FORMULAS, open, &theta, k->w->error);
-    if (status == CLS_OK) status = make_observer(k, *open, us, theta, channel, &observer);
+    if (status == CLS_OK) status = clsi_noisy_observer(k, *open, us, theta, channel, &observer);
     int own = us != k->all;
     if (status == CLS_OK)
         status = clsi_multiple_create(k->data, k->built ? k->built : k->w->system, observer,
@@ -360,7 +333,8 @@ cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed) {
     size_t P = k->P + k->Q, moves = 0;
     double *S = clsi_calloc(P * P + 3 * P + 1, sizeof *S), *g = S + P * P, *found = g + P;
     double *price = found + P;
-    unsigned char *keep = clsi_calloc(P + P * P + 1, 1), *parent = keep + P;
+    unsigned char *keep = clsi_calloc(2 * P + P * P + 1, 1), *parent = keep + P;
+    unsigned char *few = parent + P * P;
     cls_status status = S && keep ? CLS_OK : clsi_no_memory(k->w->error);
     if (status == CLS_OK) {
         clsi_noisy_prices(k, clsi_multiple_values(k->multiple), price);
@@ -374,6 +348,10 @@ cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed) {
         for (size_t p = 0; p < k->P; p++)
             if (k->still && k->barred[p]) price[p] = INFINITY;
         clsi_terms_parents(k->all, P, parent);
+        for (size_t i = 0; i < k->all->n; i = clsi_group_end(k->all, i))
+            if (k->all->list[i].natural)
+                memset(few + k->all->list[i].learned.offset, 1,
+                       k->all->list[i].learned.field->n_parameters);
         clsi_terms_choice c = {.P = P,
                                .S = S,
                                .g = g,
@@ -381,7 +359,8 @@ cls_status clsi_noisy_choose(clsi_noisy *k, int move, int *changed) {
                                .part = k->part,
                                .locked = k->locked,
                                .price = price,
-                               .parent = parent};
+                               .parent = parent,
+                               .few = k->n_shaped ? NULL : few};
         status = clsi_terms_choose(&c, keep, found, &moves, k->w->error);
     }
     *changed = status == CLS_OK && memcmp(keep, k->keep, P) != 0;

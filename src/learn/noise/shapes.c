@@ -99,6 +99,8 @@ static int fits(const family *f, const clsi_shape_base *b) {
     if (b->moving && !f->even) return 0;
     if (f->positive && !b->positive) return 0;
     if (b->squared ? f->even : f->squared) return 0; /* of x^2 on a line, of r^2 in the plane */
+    if (b->squared && (f->c == RATE || f->d == RATE))
+        return 0; /* nothing waves with the square of a distance */
     return f->c != ABOVE || b->low > -LITTLE * (b->high - b->low); /* fractions are of amounts */
 }
 

@@ -10,7 +10,9 @@
  * pivot for each move.
  *
  * It is a search by single moves and by exchanges of one for another, not over all sets; that costs
- * (moves + exchanges) P^2, a number of exchanges being that of the terms there are. */
+ * (moves + exchanges) P^2, a number of exchanges being that of the terms there are. Of the terms that laws are
+ * written in all sets of up to three are looked at as well: r^2, r and the height of a spring that swings
+ * explain next to nothing without each other, and no way of single moves that pay leads there. */
 #include "learn/noise/terms.h"
 #include "base/base.h"
 #include <math.h>
@@ -348,6 +350,47 @@ static int best_move(const clsi_terms_choice *c, double *M, unsigned char *keep,
     return which[0] < P;
 }
 
+enum { MOST_FEW = 3, MOST_REPLACED = 8 };
+
+/* What the terms at which[n] of the list `at` gain, by the part's matrix A and right side b, the other parts' terms
+ * being free; -INFINITY: one of them is a copy of the others. */
+static double gain_of_few(const clsi_terms_choice *c, size_t m, const size_t *at, const double *A,
+                          const double *b, const size_t *which, size_t n) {
+    double L[MOST_REPLACED][MOST_REPLACED] = {{0}}, y[MOST_REPLACED], gain = 0;
+    for (size_t i = 0; i < n; i++) { /* Cholesky's factor, and the forward solve beside it */
+        for (size_t j = 0; j < i; j++) {
+            double sum = A[which[i] * m + which[j]];
+            for (size_t l = 0; l < j; l++) sum -= L[i][l] * L[j][l];
+            L[i][j] = sum / L[j][j];
+        }
+        double own = A[which[i] * m + which[i]], left = b[which[i]];
+        for (size_t l = 0; l < i; l++) own -= L[i][l] * L[i][l], left -= L[i][l] * y[l];
+        if (!(own > COPY)) return -INFINITY;
+        L[i][i] = sqrt(own);
+        y[i] = left / L[i][i];
+        gain += y[i] * y[i] - c->price[at[which[i]]];
+    }
+    return gain;
+}
+
+/* The best set of at most three of the m terms; how many. */
+static size_t best_few(const clsi_terms_choice *c, size_t m, const size_t *at, const double *A,
+                       const double *b, size_t *best, double *most) {
+    size_t n = 0;
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j <= i; j++)
+            for (size_t l = 0; l <= j; l++) { /* one term: i = j = l, two: j = l */
+                size_t which[MOST_FEW] = {i, j, l}, count = i == j ? 1 : j == l ? 2 : 3;
+                if (i == j && j != l) continue;
+                double gain = gain_of_few(c, m, at, A, b, which, count);
+                if (!(gain > *most)) continue;
+                *most = gain;
+                n = count;
+                memcpy(best, which, sizeof which);
+            }
+    return n;
+}
+
 static void make_matrix(const clsi_terms_choice *c, double *M, double *scale) {
     size_t P = c->P, n = P + 1;
     for (size_t i = 0; i < P; i++) {
@@ -364,41 +407,105 @@ static void make_matrix(const clsi_terms_choice *c, double *M, double *scale) {
     }
 }
 
-cls_status clsi_terms_choose(const clsi_terms_choice *c, unsigned char *keep, double *found,
-                             size_t *moves, cls_error *error) {
-    size_t P = c->P, n = P + 1;
-    double *M = clsi_calloc(n * n + P, sizeof *M), *scale = M + n * n;
-    size_t parts = 0; /* a function in many places has the number of the first of these */
-    for (size_t k = 0; k < P; k++) parts = c->part[k] >= parts ? c->part[k] + 1 : parts;
-    size_t *kept = clsi_calloc(parts + P + 1, sizeof *kept), *swept = kept + parts;
-    *moves = 0;
-    if (!M || !kept) {
-        free(M);
-        free(kept);
-        return clsi_no_memory(error);
-    }
+/* The terms of a part that may be in it: at; A (m, m) and b behind it of the quadratic model with the other parts free,
+ * made anew (what many turns leave of M is not good to a unit of a sum of 1e8); their number. */
+static size_t list_part(const clsi_terms_choice *c, const unsigned char *keep, size_t part,
+                        double *M, double *scale, size_t *at, double *A) {
+    size_t P = c->P, n = P + 1, m = 0;
     make_matrix(c, M, scale);
+    for (size_t k = 0; k < P; k++)
+        if (keep[k] && (c->part[k] != part || c->locked[k]) && M[k * n + k] > COPY) sweep(n, M, k);
+    for (size_t k = 0; k < P; k++)
+        if (c->few[k] && c->part[k] == part && !c->locked[k] && isfinite(c->price[k]) &&
+            M[k * n + k] > COPY)
+            at[m++] = k;
+    for (size_t i = 0; i < m; i++) {
+        for (size_t j = 0; j < m; j++) A[i * m + j] = M[at[i] * n + at[j]];
+        A[m * m + i] = M[at[i] * n + P];
+    }
+    return m;
+}
+
+/* All terms of a part for the best three, in keep; 1: that pays, or there were none. work: room for two matrices, at
+ * for P. */
+static int replace_part(const clsi_terms_choice *c, unsigned char *keep, size_t part, size_t *at,
+                        double *work) {
+    size_t n = c->P + 1, before[MOST_REPLACED], best[MOST_FEW], count = 0, fewer;
+    double *M = work, *scale = M + n * n, *A = scale + n;
+    size_t m = list_part(c, keep, part, M, scale, at, A);
+    for (size_t i = 0; i < m; i++) {
+        if (!keep[at[i]]) continue;
+        if (count == MOST_REPLACED) return 0;
+        before[count++] = i;
+    }
+    if (count && count < MOST_FEW) return 0; /* single moves and exchanges have seen these */
+    double most = gain_of_few(c, m, at, A, A + m * m, before, count);
+    if (!(most > -INFINITY)) return 0;
+    most += LITTLE;
+    if (!(fewer = best_few(c, m, at, A, A + m * m, best, &most))) return 0;
+    for (size_t i = 0; i < count; i++) keep[at[before[i]]] = 0;
+    for (size_t i = 0; i < fewer; i++) keep[at[best[i]]] = 1;
+    return 1;
+}
+
+/* The quadratic model swept over what is kept; what cannot be told apart is not. */
+static void begin_sweeps(const clsi_terms_choice *c, double *M, double *scale, unsigned char *keep,
+                         size_t *kept, size_t parts, unsigned char *swept) {
+    size_t P = c->P, n = P + 1;
+    make_matrix(c, M, scale);
+    memset(kept, 0, parts * sizeof *kept);
+    memset(swept, 0, P);
     for (size_t k = 0; k < P; k++) {
-        if (keep[k] && !(M[k * n + k] > COPY)) keep[k] = c->locked[k]; /* cannot be told apart */
+        if (keep[k] && !(M[k * n + k] > COPY)) keep[k] = c->locked[k];
         if (!keep[k] || !(M[k * n + k] > COPY)) continue;
         kept[c->part[k]]++;
         swept[k] = 1;
         sweep(n, M, k);
     }
-    size_t which[2];
-    for (; *moves < 4 * P && best_move(c, M, keep, kept, which); ++*moves)
-        for (size_t i = 0; i < 2 && which[i] < P; i++) {
-            size_t k = which[i];
-            kept[c->part[k]] += keep[k] ? (size_t)-1 : 1;
-            swept[k] = keep[k] = !keep[k];
-            sweep(n, M, k);
-        }
+}
+
+cls_status clsi_terms_choose(const clsi_terms_choice *c, unsigned char *keep, double *found,
+                             size_t *moves, cls_error *error) {
+    size_t P = c->P, n = P + 1;
+    double *M = clsi_calloc(n * n + P + (c->few ? 2 * n * n + n : 0), sizeof *M),
+           *scale = M + n * n;
+    size_t parts = 0; /* a function in many places has the number of the first of these */
+    for (size_t k = 0; k < P; k++) parts = c->part[k] >= parts ? c->part[k] + 1 : parts;
+    size_t *kept = clsi_calloc(parts + P + 1, sizeof *kept), *at = kept + parts, which[2];
+    unsigned char *swept = clsi_calloc(P + 1, 1);
+    *moves = 0;
+    if (!M || !kept || !swept) {
+        free(M);
+        free(kept);
+        free(swept);
+        return clsi_no_memory(error);
+    }
+    for (size_t part = 0; part < parts && c->few; part++) {
+        size_t any = 0;
+        for (size_t k = 0; k < P; k++) any += c->part[k] == part && keep[k];
+        if (!any) (void)replace_part(c, keep, part, at, scale + P);
+    }
+    for (int more = 1; more;) {
+        begin_sweeps(c, M, scale, keep, kept, parts, swept);
+        for (; *moves < 4 * P && best_move(c, M, keep, kept, which); ++*moves)
+            for (size_t i = 0; i < 2 && which[i] < P; i++) {
+                size_t k = which[i];
+                kept[c->part[k]] += keep[k] ? (size_t)-1 : 1;
+                swept[k] = keep[k] = !keep[k];
+                sweep(n, M, k);
+            }
+        more = 0;
+        for (size_t part = 0; part < parts && c->few && *moves < 4 * P; part++)
+            more += replace_part(c, keep, part, at, scale + P);
+        *moves += (size_t)more;
+    }
     for (size_t k = 0; k < P; k++)
         found[k] = swept[k] ? M[k * n + P] * scale[k] : keep[k] ? c->theta[k] : 0;
     for (size_t k = 0; k < P; k++) /* a part of which the data tell nothing keeps a term, at zero */
         if (!c->locked[k] && !kept[c->part[k]]) kept[c->part[k]] = keep[k] = 1;
     free(M);
     free(kept);
+    free(swept);
     return CLS_OK;
 }
 

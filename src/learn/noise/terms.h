@@ -47,8 +47,10 @@ typedef struct clsi_terms_choice {
     const unsigned char *locked; /* (P) 1: stays, whatever it explains */
     const double *price;         /* (P) a term has to lower the sum of squares by more */
     const unsigned char *parent; /* (P, P) [k, j] 1: j is next to k and simpler. NULL: none is */
+    const unsigned char *few; /* (P) 1: of a part that may be three terms at once. NULL: none is */
 } clsi_terms_choice;
-/* Terms are added and dropped one at a time, the best move first; where none pays, one for another. keep: where to
+/* Terms are added and dropped one at a time, the best move first; where none pays, one for another; where that
+ * does not pay, all of a part for the best three. keep: where to
  * begin, then the result; found (P): the minimum of the quadratic model there. Moves made. */
 cls_status clsi_terms_choose(const clsi_terms_choice *c, unsigned char *keep, double *found,
                              size_t *moves, cls_error *error);

@@ -362,6 +362,27 @@ static void tell_misfit(const clsi_channel *ch, double left, clsi_text *notes) {
                      ch->name, left, left / ch->noise);
 }
 
+/* Values of a channel that there are to learn from. */
+static size_t count_given(const clsi_recording *d, size_t c) {
+    size_t n = 0;
+    for (size_t s = 0; s < d->n_segments; s++)
+        for (size_t i = 0; i < d->segment[s].train; i++)
+            n += isfinite(d->y[(d->segment[s].first + i) * d->ny + c]) != 0;
+    return n;
+}
+
+static const double MOST_ROWS = 0.5; /* a fit of fewer than that is one of something else */
+
+/* Rows that no window has, or that were cut out. 1: most of them. */
+static int lacks_rows(const cls_learned_channel *ch, clsi_text *notes) {
+    if ((double)ch->rows >= MOST_ROWS * (double)ch->given) return 0;
+    clsi_text_printf(notes,
+                     "%s: only %zu of %zu rows are explained, the others were left out: whatever "
+                     "it is fitted to, this is no model of the recording\n",
+                     ch->name, ch->rows, ch->given);
+    return 1;
+}
+
 static void fitted_errors(clsi_multiple *m, const double *theta, cls_learn_report *report,
                           clsi_text *notes, double *list) {
     if (!clsi_multiple_simulate(m, theta)) return;
@@ -371,6 +392,7 @@ static void fitted_errors(clsi_multiple *m, const double *theta, cls_learn_repor
         for (size_t i = 0; i < n; i++) sum += list[i] * list[i];
         report->channels[c].fitted = n ? sqrt(sum / (double)n) : NAN;
         report->channels[c].rows = n;
+        report->channels[c].given = count_given(m->data, c);
         tell_misfit(&m->data->channel[c], report->channels[c].fitted, notes);
     }
 }
@@ -539,6 +561,8 @@ static cls_status score(clsi_multiple *m, const double *theta, const double *bef
     compare_runs(m, theta, before, &x, scratch, sums, report);
     cls_status status = compare_predictions(m, theta, &x, scratch, sums, report, notes, error);
     report->better = is_better(m, report);
+    for (size_t c = 0; c < m->ny && m->n_pieces; c++) /* none: it was not fitted by windows */
+        if (lacks_rows(&report->channels[c], notes)) report->better = 0;
     free(x.a);
     free(scratch);
     free(sums);

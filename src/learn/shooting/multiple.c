@@ -292,7 +292,7 @@ static int is_seen(const clsi_multiple *m, size_t e) {
            (has_channel(d, s->temperature[i].name) || has_channel(d, s->entropy[i].name));
 }
 
-static int is_amount(const cls_system *s, size_t e) {
+int clsi_is_amount(const cls_system *s, size_t e) {
     return e >= s->nq && e < s->nq + s->n && s->momentum[e - s->nq].role == CLSI_MOLE;
 }
 
@@ -301,7 +301,7 @@ static double amounts_of(const clsi_multiple *m, const double *z) {
     const cls_system *s = m->system;
     double most = 0;
     for (size_t e = 0; e < m->nz; e++)
-        if (is_amount(s, e))
+        if (clsi_is_amount(s, e))
             most = fmax(most, fmax(z[e], spread_of(m->data, cls_node_name(s->g, s->form->z[e]))));
     return most;
 }
@@ -320,7 +320,7 @@ static void set_priors(clsi_multiple *m, const double *z) {
         int moving = e >= s->nq && j < s->paired;
         int seen = m->hidden[e]; /* until now: what is said */
         m->hidden[e] = (unsigned char)!seen;
-        int matter = is_amount(s, e);
+        int matter = clsi_is_amount(s, e);
         double size = matter ? amounts : fmax(fabs(z[e]), 1);
         if (moving && spread_of(m->data, s->coordinate[j].name) > 0)
             size =
@@ -334,89 +334,6 @@ static void set_priors(clsi_multiple *m, const double *z) {
     }
     for (size_t k = 0; m->integrals && k < m->integrals->n; k++)
         m->prior[m->integrals->state[k]] = clsi_integrals_prior(m->integrals, m->data->n, k);
-}
-
-/* ---- windows ---- */
-
-/* Pieces of about `rows` rows of [begin, end), equally long. Counts when list is NULL. */
-static size_t divide(size_t segment, size_t begin, size_t end, size_t rows, clsi_piece *list) {
-    size_t n = end - begin, parts = (n + rows / 2) / rows;
-    if (parts == 0) parts = 1;
-    for (size_t k = 0; k < parts && list; k++) {
-        size_t a = begin + n * k / parts, b = begin + n * (k + 1) / parts;
-        list[k] = (clsi_piece){a, b - a, segment};
-    }
-    return parts;
-}
-
-static size_t make_pieces(const clsi_multiple *m, size_t rows, clsi_piece *list) {
-    size_t n = 0;
-    for (size_t s = 0; s < m->data->n_segments; s++) {
-        const clsi_segment *g = &m->data->segment[s];
-        size_t end = g->first + g->train;
-        for (size_t i = g->first; i < end;) {
-            size_t stop = i;
-            while (stop < end && !m->cut[stop]) stop++;
-            if (stop >= i + 3) n += divide(s, i, stop, rows, list ? list + n : NULL);
-            i = stop + 1;
-        }
-    }
-    return n;
-}
-
-/* The state at row i by the window that contains it. */
-static int state_at(clsi_multiple *m, const double *theta, size_t i, double *z) {
-    for (size_t w = 0; w < m->n_pieces; w++) {
-        const clsi_piece *p = &m->piece[w];
-        if (i < p->first || i >= p->first + p->n) continue;
-        return clsi_track_run(m->track[0], theta, clsi_signal_of(m->data, p->segment),
-                              m->x + w * m->nz, i - p->first + 1, m->data->time + p->first,
-                              m->y_scratch, NULL, z);
-    }
-    return 0;
-}
-
-/* A prior that followed what the equations imply at theta would follow theta: half the rate with twice the
- * substance, stage after stage. Amounts are held by what is known without theta. */
-static cls_status center_amounts(const clsi_multiple *m, const clsi_piece *p, double *guess,
-                                 cls_error *error) {
-    if (!m->implied || clsi_motion_count(m->system) == m->system->n) return CLS_OK;
-    double *plain = clsi_calloc(m->nz + 1, sizeof *plain);
-    cls_status status =
-        plain ? plain_start(m, NULL, p->segment, p->first, plain, error) : clsi_no_memory(error);
-    for (size_t e = 0; e < m->nz && status == CLS_OK; e++)
-        if (m->hidden[e] && is_amount(m->system, e)) guess[e] = plain[e];
-    free(plain);
-    return status;
-}
-
-cls_status clsi_multiple_plan(clsi_multiple *m, size_t rows, const double *theta,
-                              cls_error *error) {
-    size_t n = make_pieces(m, rows, NULL), nz = m->nz;
-    clsi_beginnings_note(m);
-    clsi_piece *piece = clsi_calloc(n + 1, sizeof *piece);
-    double *x = clsi_calloc(2 * n * nz + 1, sizeof *x), *guess = x ? x + n * nz : NULL;
-    cls_status status = piece && x ? CLS_OK : clsi_no_memory(error);
-    if (status == CLS_OK) make_pieces(m, rows, piece);
-    for (size_t w = 0; w < n && status == CLS_OK; w++) {
-        int known = m->n_pieces && state_at(m, theta, piece[w].first, x + w * nz);
-        status =
-            clsi_multiple_start(m, theta, piece[w].segment, piece[w].first, guess + w * nz, error);
-        if (!known && status == CLS_OK) memcpy(x + w * nz, guess + w * nz, nz * sizeof *x);
-        if (status == CLS_OK) status = center_amounts(m, &piece[w], guess + w * nz, error);
-    }
-    if (status != CLS_OK) {
-        free(piece);
-        free(x);
-        return status;
-    }
-    free(m->piece);
-    free(m->x);
-    m->n_pieces = n;
-    m->piece = piece;
-    m->x = x;
-    m->x_guess = guess;
-    return CLS_OK;
 }
 
 /* ---- the problem ---- */
@@ -494,9 +411,12 @@ static int problem_windows(void *context, size_t w, size_t n, const double *thet
     return clsi_multiple_windows(context, w, n, theta, x, x, r, J);
 }
 
-static int problem_stop(void *context) {
-    const clsi_multiple *m = context;
+int clsi_multiple_is_over(const clsi_multiple *m) {
     return m->stop && m->stop(m->stop_owner);
+}
+
+static int problem_stop(void *context) {
+    return clsi_multiple_is_over(context);
 }
 
 void clsi_multiple_problem(clsi_multiple *m, double huber, clsi_arrow *out) {

@@ -1,6 +1,7 @@
 /* learn, inside: multiple shooting against a recording.
  *
  *   multiple.c   windows of a recording, their free starts, residuals and derivatives
+ *   windows.c    which rows make a window
  *   beginnings.c where recordings begin, as parameters of the fit
  *   recipe.c     from short windows to long ones, with what cannot be explained cut out
  *   score.c      free runs and predictions on rows that were kept back, beside trivial models
@@ -72,6 +73,16 @@ void clsi_multiple_free(clsi_multiple **m);
 /* Windows of about `rows` rows over what is to be learned from and not cut. Starts come from the
  * windows there were (NULL: from the data) at theta. */
 cls_status clsi_multiple_plan(clsi_multiple *m, size_t rows, const double *theta, cls_error *error);
+/* Shortens windows that cannot be simulated to their end at theta, or whose end depends on their start too much; the
+ * rows behind are windows of their own. How many were shortened, -1: no memory. */
+int clsi_cut_long(clsi_multiple *m, const double *theta);
+/* Cuts out windows that are explained far worse than the others, and names them; list and which: room for all rows.
+ * How many rows. */
+size_t clsi_cut_bad(clsi_multiple *m, const double *theta, double *list, size_t *which,
+                    clsi_text *notes);
+int clsi_multiple_is_over(const clsi_multiple *m);
+/* Is component e of the state an amount of a substance? */
+int clsi_is_amount(const cls_system *s, size_t e);
 /* As a problem; `huber` in sigmas. */
 void clsi_multiple_problem(clsi_multiple *m, double huber, clsi_arrow *out);
 /* What that evaluates: windows w .. w + n - 1 simulated from z (n, nz), with priors of x (n, nz). */

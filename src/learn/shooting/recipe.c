@@ -7,11 +7,11 @@
  *     more than noise, once more with plain squares before it: what cools down is at rest in most of its
  *     rows, and the few that tell something are no outliers;
  *  3. windows whose root mean square is six times the median (and five floors), at most a quarter
- *     of the rows, are cut out and named: pushes that no column records, a slipped sensor;
+ *     of the rows in all, are cut out and named: pushes that no column records, a slipped sensor;
  *  4. a doubling is refused when it makes the residuals four times larger; once more without its
  *     worst windows, else the length before it was the last;
  *  5. where the motion multiplies a difference of its start by more than 100 a window ends: what
- *     lies behind says nothing about parameters;
+ *     lies behind says nothing about parameters there, and is a window of its own;
  *  6. at the end sigma^2 grows by 1 + 2 sum rho, the autocorrelation of the residuals, so that
  *     channels with slow errors do not count more than they know, and all is fitted once more. */
 #include "learn/learner.h"
@@ -28,8 +28,7 @@ enum {
     DECADES = 6,
     DECADE_ITERATIONS = 8
 };
-static const double HUBER = 2, ENOUGH = 1e-4, LAST_ENOUGH = 1e-7, CHAOS = 100;
-static const double BAD = 6, BAD_FLOORS = 5, MOST_CUT = 0.25;
+static const double HUBER = 2, ENOUGH = 1e-4, LAST_ENOUGH = 1e-7;
 
 typedef struct recipe_work {
     clsi_recipe *r;
@@ -107,109 +106,11 @@ static cls_status minimize(recipe_work *k, size_t iterations, double enough) {
     return minimize_by(k, HUBER, iterations, enough);
 }
 
-/* ---- windows that cannot be used as they are ---- */
-
-/* What a component of a start may differ by: no more than the first row would show as the spread of a
- * column. A temperature of 300 K in data that span 3 K differs by 3 K. */
-static double difference_of(const clsi_multiple *m, size_t e, const double *x, const double *J) {
-    double size = fmin(m->prior[e] / 1e3, fabs(x[e]) + 1);
-    for (size_t c = 0; c < m->ny; c++) {
-        double slope = fabs(J[c * (m->n_theta + m->nz) + m->n_theta + e]);
-        if (slope > 0) size = fmin(size, m->data->channel[c].std / slope);
-    }
-    return size;
-}
-
-/* Rows of a window before the first that such a difference moves by a hundred spreads; J (rows, ny, all). */
-static size_t sensible_rows(const clsi_multiple *m, const clsi_piece *p, const double *x,
-                            const double *J) {
-    size_t all = m->n_theta + m->nz, good = p->n;
-    for (size_t e = 0; e < m->nz; e++) {
-        double size = difference_of(m, e, x, J);
-        for (size_t i = 0; i < good; i++)
-            for (size_t c = 0; c < m->ny; c++) {
-                double moved = fabs(J[(i * m->ny + c) * all + m->n_theta + e]) * size;
-                if (moved > CHAOS * m->data->channel[c].std && !m->data->channel[c].still) good = i;
-            }
-    }
-    return good;
-}
-
-static int is_over(const clsi_multiple *m) {
-    return m->stop && m->stop(m->stop_owner);
-}
-
-/* Shortens windows that cannot be simulated to their end, or whose end depends on their start too
- * much; the rest of such a window is another one. Returns how many were cut, -1: no memory. Nobody waits for derivatives
- * when time is over. */
-static int cut_long(recipe_work *k, const double *theta) {
-    clsi_multiple *m = k->m;
-    size_t all = m->n_theta + m->nz, most = 0;
-    int count = 0;
-    for (size_t w = 0; w < m->n_pieces; w++)
-        if (m->piece[w].n > most) most = m->piece[w].n;
-    double *J = clsi_calloc(most * m->ny * all + 1, sizeof *J);
-    if (!J) return -1;
-    for (size_t w = 0; w < m->n_pieces; w++) {
-        clsi_piece *p = &m->piece[w];
-        const double *t = m->data->time + p->first, *x = m->x + w * m->nz;
-        const clsi_signal *u = clsi_signal_of(m->data, p->segment);
-        size_t good = p->n;
-        double *slopes = is_over(m) ? NULL : J;
-        if (clsi_track_run(m->track[0], theta, u, x, p->n, t, m->y_scratch, slopes, NULL)) {
-            if (slopes) good = sensible_rows(m, p, x, J);
-        } else {
-            while (good > 3 &&
-                   !clsi_track_run(m->track[0], theta, u, x, good, t, m->y_scratch, NULL, NULL))
-                good /= 2;
-        }
-        if (good >= p->n) continue;
-        if (good < 3) good = 3 < p->n ? 3 : p->n;
-        if (good < p->n) count++;
-        p->n = good; /* what lies behind waits for the next plan */
-    }
-    free(J);
-    return count;
-}
-
-/* Windows that are explained far worse than the others. Returns how many rows were cut. */
-static size_t cut_bad(recipe_work *k) {
-    clsi_multiple *m = k->m;
-    size_t rows = 0, cut = 0, W = m->n_pieces;
-    if (W < 5) return 0;
-    double *rms = clsi_calloc(2 * W, sizeof *rms), *sorted = rms ? rms + W : NULL;
-    if (!rms || !clsi_multiple_simulate(m, k->r->theta)) {
-        free(rms);
-        return 0;
-    }
-    for (size_t w = 0; w < W; w++) rows += m->piece[w].n;
-    for (size_t c = 0; c < m->ny; c++) {
-        size_t n = clsi_multiple_residuals(m, c, k->list, k->which);
-        memset(rms, 0, W * sizeof *rms);
-        for (size_t i = 0; i < n; i++) rms[k->which[i]] += k->list[i] * k->list[i];
-        for (size_t w = 0; w < W; w++) rms[w] = sqrt(rms[w] / (double)m->piece[w].n);
-        memcpy(sorted, rms, W * sizeof *rms);
-        double middle = clsi_median(W, sorted);
-        const clsi_channel *ch = &m->data->channel[c];
-        double limit = fmax(BAD * middle, BAD_FLOORS * fmax(ch->floor, ch->noise));
-        for (size_t w = 0; w < W; w++) {
-            const clsi_piece *p = &m->piece[w];
-            if (!(rms[w] > limit) || m->cut[p->first]) continue;
-            if ((double)(cut + p->n) > MOST_CUT * (double)rows) continue;
-            memset(m->cut + p->first, 1, p->n);
-            cut += p->n;
-            clsi_text_printf(&k->r->notes,
-                             "cut: %g to %g, where %s is off by %.3g (elsewhere %.3g): no value of "
-                             "the parameters explains it\n",
-                             m->data->time[p->first], m->data->time[p->first + p->n - 1], ch->name,
-                             rms[w], middle);
-        }
-    }
-    free(rms);
-    return cut;
-}
-
 /* ---- stages ---- */
+
+static size_t cut_bad(recipe_work *k) {
+    return clsi_cut_bad(k->m, k->r->theta, k->list, k->which, &k->r->notes);
+}
 
 static cls_status remember(recipe_work *k) {
     clsi_multiple *m = k->m;
@@ -285,7 +186,7 @@ static void blame(const recipe_work *k) {
 
 static cls_status run_stage(recipe_work *k, size_t rows, size_t iterations) {
     cls_status status = clsi_multiple_plan(k->m, rows, k->r->theta, k->error);
-    if (status == CLS_OK && cut_long(k, k->r->theta) < 0) status = clsi_no_memory(k->error);
+    if (status == CLS_OK && clsi_cut_long(k->m, k->r->theta) < 0) status = clsi_no_memory(k->error);
     if (status == CLS_OK && (status = minimize(k, iterations, ENOUGH)) == CLS_NUMERIC) blame(k);
     if (status == CLS_OK && !set_scales(k))
         status = clsi_fail(k->error, CLS_NUMERIC, "the fitted motion cannot be simulated");
@@ -305,7 +206,7 @@ static double mean_loss(const recipe_work *k) {
 static cls_status by_squares(recipe_work *k, size_t rows, size_t iterations) {
     first_scales(k);
     cls_status status = clsi_multiple_plan(k->m, rows, k->r->theta, k->error);
-    if (status == CLS_OK && cut_long(k, k->r->theta) < 0) status = clsi_no_memory(k->error);
+    if (status == CLS_OK && clsi_cut_long(k->m, k->r->theta) < 0) status = clsi_no_memory(k->error);
     if (status == CLS_OK) status = minimize_by(k, INFINITY, iterations, ENOUGH);
     return status == CLS_OK ? minimize(k, iterations, ENOUGH) : status;
 }
@@ -411,9 +312,9 @@ static cls_status first_stage(recipe_work *k, size_t rows, size_t iterations) {
     if (!begin) return clsi_no_memory(k->error);
     memcpy(begin, k->r->theta, P * sizeof *begin);
     cls_status status = run_stage(k, rows, iterations);
-    if (status == CLS_OK && mean_loss(k) > 1 && !is_over(k->m))
+    if (status == CLS_OK && mean_loss(k) > 1 && !clsi_multiple_is_over(k->m))
         status = once_more(k, begin, rows, iterations, by_squares);
-    if (status == CLS_OK && ran_away(k) && !is_over(k->m))
+    if (status == CLS_OK && ran_away(k) && !clsi_multiple_is_over(k->m))
         status = once_more(k, begin, rows, iterations, within);
     free(begin);
     return status;
@@ -435,7 +336,7 @@ static size_t longest(const clsi_multiple *m) {
 static cls_status grow(recipe_work *k, size_t rows) {
     size_t most = longest(k->m);
     cls_status status = CLS_OK;
-    while (rows < most && status == CLS_OK && !is_over(k->m)) {
+    while (rows < most && status == CLS_OK && !clsi_multiple_is_over(k->m)) {
         size_t next = 2 * rows < most ? 2 * rows : most;
         status = remember(k);
         if (status == CLS_OK) status = run_stage(k, next, ITERATIONS);
@@ -513,7 +414,7 @@ static cls_status find_start(recipe_work *k, size_t rows) {
         status = clsi_multiple_plan(k->m, rows, r->theta, k->error);
         cls_error quiet = {0}, *loud = k->error;
         k->error = &quiet;
-        if (status == CLS_OK && cut_long(k, r->theta) >= 0 &&
+        if (status == CLS_OK && clsi_cut_long(k->m, r->theta) >= 0 &&
             minimize(k, DECADE_ITERATIONS, ENOUGH) == CLS_OK && r->loss < best) {
             best = r->loss;
             memcpy(found, r->theta, P * sizeof *found);
@@ -544,12 +445,13 @@ static cls_status cook(recipe_work *k) {
     note_near(k);
     cls_status status = find_start(k, rows);
     if (status == CLS_OK) status = first_stage(k, rows, 2 * LAST_ITERATIONS);
-    if (status == CLS_OK && !is_over(k->m)) status = refine(k, rows);
+    if (status == CLS_OK && !clsi_multiple_is_over(k->m)) status = refine(k, rows);
     if (status == CLS_OK) status = inflate(k);
-    if (status == CLS_OK && !is_over(k->m)) status = minimize(k, PATIENCE, LAST_ENOUGH);
+    if (status == CLS_OK && !clsi_multiple_is_over(k->m))
+        status = minimize(k, PATIENCE, LAST_ENOUGH);
     clsi_beginnings_note(k->m);
     if (status == CLS_OK) clsi_beginnings_tell(k->m, &k->r->notes);
-    if (status == CLS_OK && !is_over(k->m) && strcmp(k->r->ended, "iterations") == 0)
+    if (status == CLS_OK && !clsi_multiple_is_over(k->m) && strcmp(k->r->ended, "iterations") == 0)
         clsi_text_printf(
             &k->r->notes,
             "the search was still getting better after %d iterations: values may be off by "
