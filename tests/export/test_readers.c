@@ -295,10 +295,47 @@ static void systems_of_every_kind(void **unused) {
         both(systems[i].name, systems[i].text, NULL, systems[i].how);
 }
 
+/* What is refused is refused by both: the reader that says why comes second (parse.c). */
+static const struct {
+    const char *name, *text;
+} refused[] = {
+    {"an index outside", CHAIN "hamiltonian sum(i in 1..N: p.u[i]^2/2 + exp(s[i]) + u[i+1])\n"},
+    {"an index that is no whole number", CHAIN SPRINGS WALLS "for i in 1..N: start u[i/2] = 0\n"},
+    {"too many indices", CHAIN SPRINGS WALLS "for i in 1..N: start u[i, i] = 0\n"},
+    {"a name that is not there", CHAIN "hamiltonian sum(i in 1..N: p.u[i]^2/2 + exp(s[i]) + y)\n"},
+    {"a second start", CHAIN SPRINGS WALLS "for i in 1..2: start u[1] = 0\n"},
+    {"a start that is not finite", CHAIN SPRINGS WALLS "for i in 0..1: start u[i+1] = 1/i\n"},
+    {"a root of a negative number",
+     CHAIN SPRINGS WALLS "for i in 1..2: start u[i] = (1 - i)^0.5/0\n"},
+    {"a name twice", CHAIN "coordinate u[1..2]\n" SPRINGS},
+    {"a name of an element twice", CHAIN SPRINGS "let u[1] = 2\n"},
+    {"a velocity in a hamiltonian", CHAIN "hamiltonian sum(i in 1..N: v.u[i]^2/2 + exp(s[i]))\n"},
+    {"words without a space",
+     "entropy S[1..2]with temperature Q[1..2]\nhamiltonian sum(i in 1..2: exp(S[i]))\n"},
+    {"an empty range", "coordinate u[1..0]\nhamiltonian 1\n"},
+    {"two frictions of one name",
+     CHAIN SPRINGS WALLS "for i in 1..N: friction F on s[i]: u[i] <- -v.u[i]\n"},
+    {"a misspelt statement in a loop",
+     CHAIN SPRINGS WALLS "for i in 1..N: frictoin on s[i]: u[i] <- 0\n"},
+    {"a let that is defined by itself", CHAIN "let d[i] = d[i+1]\nhamiltonian d[1]\n"},
+    {"lets within 41 lets", "coordinate x[1..2]\nlet d[i] = d[i-1] + d[i-1]*0\nhamiltonian sum(i "
+                            "in 1..2: p.x[i]^2) + d[41]\n"},
+    {"parentheses that stay open", CHAIN "hamiltonian sum(i in 1..N: (p.u[i]^2/2 + exp(s[i]))\n"},
+    {"arguments that are too few",
+     CHAIN "hamiltonian sum(i in 1..N: p.u[i]^2/2 + exp(s[i]) + softabs(u[i]))\n"},
+};
+
+static void what_is_refused(void **unused) {
+    (void)unused;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        both(refused[i].name, refused[i].text, NULL, REFUSED);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(built_in_systems),
         cmocka_unit_test(systems_of_every_kind),
+        cmocka_unit_test(what_is_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
