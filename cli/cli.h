@@ -164,6 +164,21 @@ int cli_colour(FILE *to);
 
 /* A table with aligned columns. align has one of 'l', 'r' per column. Escape sequences and UTF-8
  * do not disturb the widths. Cells are copied; running out of memory is kept in `failed`. */
+/* Columns that are one array (arrays.c): `of` one for each name, SIZE_MAX for those that are none and for arrays
+ * of few elements. */
+typedef struct cli_array {
+    char name[128]; /* u[*] */
+    size_t first, count;
+} cli_array;
+typedef struct cli_arrays {
+    size_t n, *of;
+    cli_array *list;
+} cli_arrays;
+cls_status cli_arrays_find(size_t n, const char *const *names, cli_arrays *out, cls_error *error);
+void cli_arrays_free(cli_arrays *a);
+/* Whether `name` is an element of the array that `pattern` (u[*]) names. */
+int cli_is_element(const char *name, const char *pattern);
+
 typedef struct cli_grid {
     const char *align;
     size_t n_columns, n_cells, capacity;
@@ -307,7 +322,8 @@ typedef struct cli_draws {
     double *values, *given; /* (n), (n_given): of the last draw */
     double *work;
 } cli_draws;
-cls_status cli_draws_parse(const char *text, cli_draws *out, cls_error *error);
+/* u[*] stands for all elements that the system has (NULL: none is known), in the whole item. */
+cls_status cli_draws_parse(const char *text, const cls_system *s, cli_draws *out, cls_error *error);
 void cli_draws_free(cli_draws *draws);
 /* All of them, in order; the result is draws->given. */
 void cli_draws_next(cli_draws *draws, cls_random *r);

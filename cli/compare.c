@@ -4,27 +4,49 @@
  * first rows of the other, at its times (follow.c). */
 #include "cli.h"
 #include "table.h"
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct comparison {
     cls_table *tables[2];
-    char **columns;
+    char **words;         /* as given */
+    const char **columns; /* NULL: all that both have */
     size_t n_columns;
+    int arrays; /* arrays are one line */
     cls_difference *differences;
     size_t n, rows, dropped[2]; /* rows without a partner, of either side */
 } comparison;
 
+/* u[*] in the place of a name is all elements of u that the first table has. */
+static cls_status choose(comparison *c, const char *columns, cls_error *error) {
+    char **words = NULL;
+    size_t n = 0, all = cls_table_columns(c->tables[0]);
+    cls_status status = cli_words("--columns", columns, &n, &words, error);
+    if (status) return status;
+    c->columns = calloc(n + n * all + 1, sizeof *c->columns);
+    for (size_t i = 0; c->columns && i < n; i++) {
+        size_t before = c->n_columns;
+        for (size_t k = 0; k < all && strstr(words[i], "[*]"); k++) {
+            const char *name = cls_table_name(c->tables[0], k);
+            if (cli_is_element(name, words[i])) c->columns[c->n_columns++] = name, c->arrays = 1;
+        }
+        if (c->n_columns == before) c->columns[c->n_columns++] = words[i];
+    }
+    c->words = words;
+    return c->columns ? CLS_OK : cli_no_memory(error);
+}
+
 static cls_status compare(const cli_arguments *a, comparison *c, cls_error *error) {
     const char *columns = cli_value(a, "columns");
     cls_status status = cli_trajectories(a, 2, a->words, c->tables, error);
-    if (!status && columns)
-        status = cli_words("--columns", columns, &c->n_columns, &c->columns, error);
+    c->arrays = !columns;
+    if (!status && columns) status = choose(c, columns, error);
     if (status) return status;
     c->differences = calloc(cls_table_columns(c->tables[0]) + 1, sizeof *c->differences);
     if (!c->differences) return cli_no_memory(error);
-    status =
-        cls_table_compare(c->tables[0], c->tables[1], c->n_columns, (const char *const *)c->columns,
-                          c->differences, &c->n, &c->rows, error);
+    status = cls_table_compare(c->tables[0], c->tables[1], c->n_columns, c->columns, c->differences,
+                               &c->n, &c->rows, error);
     for (int i = 0; !status && i < 2; i++) c->dropped[i] = cls_table_rows(c->tables[i]) - c->rows;
     return status;
 }
@@ -44,20 +66,60 @@ static cls_status print_json(const comparison *c, cls_error *error) {
                           error);
 }
 
-static cls_status print_table(const cli_arguments *a, const comparison *c, cls_error *error) {
-    static const char *const heads[] = {"column", "mae", "max", "rmse", "time of max"};
-    cli_grid g;
-    cli_grid_begin(&g, "lrrrr");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) cli_grid_cell(&g, "%s", heads[i]);
-    for (size_t i = 0; i < c->n; i++) {
+/* Of an array: the means over its elements, and the element that is furthest off. */
+static cls_difference of_array(const comparison *c, const cli_arrays *arrays, size_t which) {
+    cls_difference all = {.max = -1};
+    for (size_t i = arrays->list[which].first; i < c->n; i++) {
         const cls_difference *d = &c->differences[i];
-        cli_grid_cell(&g, "%s", d->column);
-        cli_grid_cell(&g, "%.6g", d->mae);
-        cli_grid_cell(&g, "%.6g", d->max);
-        cli_grid_cell(&g, "%.6g", d->rmse);
-        cli_grid_cell(&g, "%.6g", d->time_of_max);
+        if (arrays->of[i] != which) continue;
+        all.mae += d->mae / (double)arrays->list[which].count;
+        all.rmse += d->rmse * d->rmse / (double)arrays->list[which].count;
+        if (d->max <= all.max || isnan(all.max)) continue;
+        all.column = d->column;
+        all.max = d->max;
+        all.time_of_max = d->time_of_max;
     }
-    cls_status status = cli_grid_end(&g, stdout, error);
+    all.rmse = sqrt(all.rmse);
+    return all;
+}
+
+static void print_line(cli_grid *g, const char *name, const cls_difference *d, const char *worst) {
+    cli_grid_cell(g, "%s", name);
+    cli_grid_cell(g, "%.6g", d->mae);
+    cli_grid_cell(g, "%.6g", d->max);
+    cli_grid_cell(g, "%.6g", d->rmse);
+    cli_grid_cell(g, "%.6g", d->time_of_max);
+    if (worst) cli_grid_cell(g, "%s", worst);
+}
+
+static cls_status print_lines(const comparison *c, const cli_arrays *arrays, cls_error *error) {
+    static const char *const heads[] = {"column", "mae", "max", "rmse", "time of max", "worst"};
+    int folded = 0;
+    cli_grid g;
+    for (size_t i = 0; i < c->n; i++) folded |= c->arrays && arrays->of[i] != SIZE_MAX;
+    cli_grid_begin(&g, folded ? "lrrrrl" : "lrrrr");
+    for (size_t i = 0; i < 5 + (size_t)folded; i++) cli_grid_cell(&g, "%s", heads[i]);
+    for (size_t i = 0; i < c->n; i++) {
+        size_t k = c->arrays ? arrays->of[i] : SIZE_MAX;
+        if (k == SIZE_MAX) {
+            print_line(&g, c->differences[i].column, &c->differences[i], folded ? "" : NULL);
+        } else if (arrays->list[k].first == i) {
+            cls_difference all = of_array(c, arrays, k);
+            print_line(&g, arrays->list[k].name, &all, all.column);
+        }
+    }
+    return cli_grid_end(&g, stdout, error);
+}
+
+static cls_status print_table(const cli_arguments *a, const comparison *c, cls_error *error) {
+    cli_arrays arrays = {0};
+    const char **names = calloc(c->n + 1, sizeof *names);
+    for (size_t i = 0; names && i < c->n; i++) names[i] = c->differences[i].column;
+    cls_status status = names ? cli_arrays_find(c->n, names, &arrays, error) : cli_no_memory(error);
+    if (!status) status = print_lines(c, &arrays, error);
+    cli_arrays_free(&arrays);
+    free(names);
+    if (status) return status;
     printf("%zu rows with equal times\n", c->rows);
     for (int i = 0; i < 2; i++)
         if (c->dropped[i])
@@ -81,12 +143,14 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     if (!status && above && cli_given(a, "tolerance")) status = CLS_CHECK;
     free(c.differences);
     free(c.columns);
+    free(c.words);
     for (int i = 0; i < 2; i++) cls_table_free(&c.tables[i]);
     return status;
 }
 
 static const cli_option options[] = {
-    {"columns", 0, "NAMES", "only these, \"x, v.x\"; else all that both files have"},
+    {"columns", 0, "NAMES",
+     "only these, \"x, v.x\", \"u[*]\" for an array; else all that both files have"},
     CLI_DATA_OPTIONS("names"),
     {"tolerance", 0, "X", "exit 1 when a largest difference is above X"},
     {"json", 0, NULL,
@@ -106,7 +170,9 @@ const cli_command cli_compare = {
         "number; rows without a partner are counted. mae is the mean, max the largest, rmse the\n"
         "root mean square difference. A SYSTEM or MODEL is simulated from the first row of each\n"
         "trajectory of the other file, at its times; energies and entropies that were learned\n"
-        "have origins of their own, so compare observables.\n",
+        "have origins of their own, so compare observables. An array of nine and more columns is\n"
+        "one line, with the means over its elements and the worst of them; --columns \"u[3]\"\n"
+        "is one element.\n",
     .options = options,
     .min_words = 2,
     .max_words = 2,

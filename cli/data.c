@@ -107,6 +107,65 @@ static int is_key(const char *name) {
     return !strcmp(name, "time") || !strcmp(name, "t") || !strcmp(name, "trajectory");
 }
 
+/* What is told of an array: the range of all its columns, and how many of them are odd. */
+typedef struct summary {
+    double min, max, mean, noise;
+    size_t constant, outliers, wraps, most,
+        worst; /* columns; the most outliers, of column `worst` */
+} summary;
+
+static void add_up(summary *s, size_t c, size_t count, const cls_column_facts *x) {
+    if (!(s->min <= x->min)) s->min = x->min;
+    if (!(s->max >= x->max)) s->max = x->max;
+    s->mean += x->mean / (double)count;
+    if (!x->constant && x->noise > s->noise) s->noise = x->noise;
+    s->constant += x->constant != 0;
+    s->outliers += x->outliers > 0;
+    s->wraps += x->wraps > 0;
+    if (x->outliers > s->most) s->most = x->outliers, s->worst = c;
+}
+
+static void print_summary(cli_grid *g, const cls_table *t, const cli_array *a, const summary *s) {
+    char odd[200] = "";
+    size_t used = (size_t)snprintf(odd, sizeof odd, "%zu columns", a->count);
+    if (s->constant)
+        used += (size_t)snprintf(odd + used, sizeof odd - used, ", %zu constant", s->constant);
+    if (s->outliers)
+        used += (size_t)snprintf(odd + used, sizeof odd - used, ", %zu with outliers (%.60s: %zu)",
+                                 s->outliers, cls_table_name(t, s->worst), s->most);
+    if (s->wraps) snprintf(odd + used, sizeof odd - used, ", %zu jump by a turn", s->wraps);
+    cli_grid_cell(g, "%s", a->name);
+    cli_grid_cell(g, "%s", cls_table_unit(t, a->first) ? cls_table_unit(t, a->first) : "");
+    cli_grid_cell(g, "%.6g", s->min);
+    cli_grid_cell(g, "%.6g", s->max);
+    cli_grid_cell(g, "%.6g", s->mean);
+    cli_grid_cell(g, s->noise > 0 ? "%.2g" : "", s->noise);
+    cli_grid_cell(g, "%s", odd);
+}
+
+static cls_status inspect_array(cli_grid *g, const cls_table *t, const cli_arrays *arrays, size_t k,
+                                cls_error *error) {
+    summary s = {.min = NAN, .max = NAN};
+    cls_status status = CLS_OK;
+    for (size_t c = arrays->list[k].first; !status && c < cls_table_columns(t); c++) {
+        cls_column_facts x;
+        if (arrays->of[c] != k) continue;
+        status = inspect_column(t, c, &x, error);
+        if (!status) add_up(&s, c, arrays->list[k].count, &x);
+    }
+    if (!status) print_summary(g, t, &arrays->list[k], &s);
+    return status;
+}
+
+static cls_status find_arrays(const cls_table *t, cli_arrays *out, cls_error *error) {
+    size_t n = cls_table_columns(t);
+    const char **names = calloc(n + 1, sizeof *names);
+    for (size_t i = 0; names && i < n; i++) names[i] = cls_table_name(t, i);
+    cls_status status = names ? cli_arrays_find(n, names, out, error) : cli_no_memory(error);
+    free(names);
+    return status;
+}
+
 static cls_status print_text(const cls_table *t, const cls_time_facts *f, cls_error *error) {
     static const char *const heads[] = {"column", "unit", "min", "max", "mean", "noise", ""};
     cls_status status = CLS_OK;
@@ -117,12 +176,22 @@ static cls_status print_text(const cls_table *t, const cls_time_facts *f, cls_er
         print_time(f);
     else
         status = print_no_time(t, error);
-    if (status) return status;
+    cli_arrays arrays = {0};
+    if (!status) status = find_arrays(t, &arrays, error);
+    if (status) {
+        cli_arrays_free(&arrays);
+        return status;
+    }
     cli_grid_begin(&g, "llrrrrl");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) cli_grid_cell(&g, "%s", heads[i]);
     for (size_t c = 0; !status && c < cls_table_columns(t); c++) {
         cls_column_facts x;
         char odd[160];
+        size_t k = arrays.of[c];
+        if (k != SIZE_MAX) {
+            if (arrays.list[k].first == c) status = inspect_array(&g, t, &arrays, k, error);
+            continue;
+        }
         status = inspect_column(t, c, &x, error);
         int key = is_key(cls_table_name(t, c));
         odd[0] = 0;
@@ -136,6 +205,7 @@ static cls_status print_text(const cls_table *t, const cls_time_facts *f, cls_er
         cli_grid_cell(&g, "%s", odd);
     }
     cls_status printed = cli_grid_end(&g, stdout, error);
+    cli_arrays_free(&arrays);
     return status ? status : printed;
 }
 

@@ -63,7 +63,9 @@ static cls_status read_options(ensemble *e, cls_error *error) {
 static cls_status read_starts(ensemble *e, cls_error *error) {
     const cli_arguments *a = e->job->a;
     cls_status status =
-        cli_given(a, "sample") ? cli_draws_parse(cli_value(a, "sample"), &e->draws, error) : CLS_OK;
+        cli_given(a, "sample")
+            ? cli_draws_parse(cli_value(a, "sample"), e->job->motion.system, &e->draws, error)
+            : CLS_OK;
     if (!status) status = cli_assignments_parse("--start", cli_value(a, "start"), &e->start, error);
     size_t n = e->start.list.n;
     size_t drawn = e->draws.n_given;

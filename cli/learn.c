@@ -317,9 +317,10 @@ static cls_status print_json(const learning *l, cls_error *error) {
 }
 
 static void print_rank(const cls_learn_info *i) {
-    if (i->rank)
-        fprintf(stderr, "  rank        %zu of %zu, condition %.3g\n", i->rank, i->parameters,
-                i->condition);
+    char condition[40] = ""; /* of one solve; a search has none */
+    if (isfinite(i->condition))
+        snprintf(condition, sizeof condition, ", condition %.3g", i->condition);
+    if (i->rank) fprintf(stderr, "  rank        %zu of %zu%s\n", i->rank, i->parameters, condition);
     if (i->nullity)
         fprintf(stderr, "  null space  the data cannot tell %zu combination%s of parameters\n",
                 i->nullity, i->nullity == 1 ? "" : "s");

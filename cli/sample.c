@@ -104,11 +104,71 @@ static cls_status make_work(cli_draws *out, cls_error *error) {
     return (out->work = calloc(most, sizeof *out->work)) ? CLS_OK : cli_no_memory(error);
 }
 
-cls_status cli_draws_parse(const char *text, cli_draws *out, cls_error *error) {
+/* ---- arrays ---- */
+
+/* The stars of "u[*]", "S[*][*]" in front of the sign; 0 letters where there are none. */
+static const char *find_stars(const char *item, size_t *length) {
+    const char *stars = strstr(item, "[*]");
+    if (!stars || stars > item + strcspn(item, "~=")) return NULL;
+    for (*length = 0; !strncmp(stars + *length, "[*]", 3);) *length += 3;
+    return stars;
+}
+
+/* The item with the indices of `element` in the place of all stars, at the end of a text. */
+static int put_element(char **text, size_t *used, const char *item, const char *stars,
+                       size_t length, const char *element) {
+    const char *index = strchr(element, '['), *end = strrchr(element, ']');
+    size_t n = (size_t)(end - index) + 1, times = 0;
+    for (const char *s = item; *s; s++) times += *s == '*';
+    char *grown = realloc(*text, *used + strlen(item) + times * n + 3);
+    if (!grown) return 0;
+    *text = grown;
+    if (*used) grown[(*used)++] = ',';
+    while (*item) {
+        int here = !strncmp(item, stars, length) && item[length] != '[';
+        memcpy(grown + *used, here ? index : item, here ? n : 1);
+        *used += here ? n : 1;
+        item += here ? length : 1;
+    }
+    grown[*used] = 0;
+    return 1;
+}
+
+/* "u[*]~U(-1,1)" as "u[1]~U(-1,1),u[2]~U(-1,1),...", as columns of the system are called. */
+static cls_status write_out(const char *given, const cls_system *s, char **out, cls_error *error) {
     char **items = NULL;
+    size_t n = 0, used = 0, length = 0;
+    cls_status status = cli_words("--sample", given, &n, &items, error);
+    for (size_t i = 0; !status && i < n; i++) {
+        const char *stars = find_stars(items[i], &length), *name = items[i];
+        size_t found = 0;
+        char pattern[128];
+        snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(name, "~="), name);
+        for (size_t c = 0; stars && !status && c < cls_system_column_count(s); c++) {
+            if (!cli_is_element(cls_system_column(s, c), cli_trim(pattern))) continue;
+            found++;
+            if (!put_element(out, &used, items[i], stars, length, cls_system_column(s, c)))
+                status = cli_no_memory(error);
+        }
+        if (!status && stars && !found)
+            status = cli_fail(error, CLS_USAGE, "--sample: %s has no array `%s`",
+                              cls_system_name(s), cli_trim(pattern));
+        if (!status && !stars && !put_element(out, &used, items[i], "\n", 1, "[]"))
+            status = cli_no_memory(error);
+    }
+    free(items);
+    return status;
+}
+
+cls_status cli_draws_parse(const char *given, const cls_system *s, cli_draws *out,
+                           cls_error *error) {
+    char **items = NULL, *text = NULL;
     size_t n = 0;
     *out = (cli_draws){0};
-    cls_status status = cli_words("--sample", text, &n, &items, error);
+    cls_status status = CLS_OK;
+    if (s && strstr(given, "[*]")) status = write_out(given, s, &text, error);
+    if (!status) status = cli_words("--sample", text ? text : given, &n, &items, error);
+    free(text);
     if (status) return status;
     status = allocate(n, out, error);
     for (size_t i = 0; !status && i < n; i++) {

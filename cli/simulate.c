@@ -100,6 +100,15 @@ static cls_status check_flags(const cli_job *job, cls_error *error) {
     const cli_arguments *a = job->a;
     if (job->json && job->output && !strcmp(job->output, "-"))
         return cli_fail(error, CLS_USAGE, "--json and -o - both want standard output");
+    static const char *const reading[] = {"map", "columns", "dt", "array", "missing"};
+    int reads = cli_given(a, "from") || cli_given(a, "inputs") || cli_given(a, "at");
+    for (size_t i = 0; i < sizeof reading / sizeof *reading && !reads; i++)
+        if (cli_given(a, reading[i]))
+            return cli_fail(
+                error, CLS_USAGE,
+                "--%s says how a file is read, and needs --from, --inputs or --at FILE; "
+                "what is written has all columns",
+                reading[i]);
     if (cli_given(a, "row") && !cli_given(a, "from"))
         return cli_fail(error, CLS_USAGE, "--row needs --from FILE");
     if (cli_given(a, "bands") && (cli_given(a, "samples") || job->json))
@@ -525,6 +534,7 @@ const cli_command cli_simulate = {
         "--sample takes NAME~U(low,high), NAME~N(mean,sigma), NAME~S(low,high), which is U with a\n"
         "random sign, NAME = FORMULA of the names before it, and `let` in front of names that are\n"
         "not the system's: \"let r~U(0.1,1), let a~U(0,2*pi), q = r*cos(a), p.q = r*sin(a)\".\n"
+        "u[*] in --start and --sample is every element of the array u: \"u[*]~U(-1,1)\".\n"
         "--from a file that has positions but neither velocities nor momenta takes its last two\n"
         "rows and the momentum with which discrete-gradient goes from one to the other.\n"
         "The random numbers are xoshiro256** seeded by splitmix64, drawn start by start in the\n"

@@ -78,11 +78,21 @@ static int is_known(const cls_system *s, const char *name, size_t *next) {
 
 void cli_tell_ignored(const cls_system *s, const char *path, const cls_table *t) {
     char list[512] = "";
-    size_t used = 0, next = 0;
-    for (size_t c = 0; c < cls_table_columns(t) && used < sizeof list - 1; c++) {
-        const char *name = cls_table_name(t, c);
-        if (is_known(s, name, &next)) continue;
+    size_t used = 0, next = 0, n = 0;
+    cli_arrays arrays = {0};
+    const char **names = calloc(cls_table_columns(t) + 1, sizeof *names);
+    for (size_t c = 0; names && c < cls_table_columns(t); c++)
+        if (!is_known(s, cls_table_name(t, c), &next)) names[n++] = cls_table_name(t, c);
+    if (!names || cli_arrays_find(n, names, &arrays, NULL)) n = 0;
+    for (size_t c = 0; c < n && used < sizeof list - 1; c++) {
+        const char *name = names[c];
+        if (arrays.of[c] != SIZE_MAX) {
+            if (arrays.list[arrays.of[c]].first != c) continue;
+            name = arrays.list[arrays.of[c]].name;
+        }
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", name);
     }
     if (used) cli_notice("%s: not known to %s and ignored: %s", path, cls_system_name(s), list);
+    cli_arrays_free(&arrays);
+    free(names);
 }

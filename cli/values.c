@@ -138,8 +138,10 @@ char *cli_trim(char *s) {
 static char *cut_item(char *s) {
     int depth = 0;
     for (; *s; s++) {
+        int element = *s == '[' && s[1 + strspn(s + 1, "0123456789-*, ")] == ']'; /* S[1,2] */
         depth += *s == '(';
         depth -= *s == ')';
+        if (element) s = strchr(s, ']');
         if (*s == ',' && depth <= 0) {
             *s = 0;
             return s + 1;

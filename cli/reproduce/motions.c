@@ -20,7 +20,7 @@ cls_status cli_motions_make(const cls_system *s, const char *draws, uint64_t see
     *out = (cli_motions){.s = s, .n = n, .columns = cls_system_column_count(s), .steps = steps};
     out->rows = calloc(n * (steps + 1) * out->columns, sizeof *out->rows);
     double *starts = calloc(n * states, sizeof *starts);
-    cls_status status = cli_draws_parse(draws, &d, error);
+    cls_status status = cli_draws_parse(draws, NULL, &d, error);
     if (!status && (!out->rows || !starts)) status = cli_no_memory(error);
     options.scheme = "bdf";
     options.h = h;

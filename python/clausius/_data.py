@@ -43,8 +43,8 @@ class Data:
     def _column(table, name):
         if name in table.names or name not in (found := _files.spans(list(table.names))):
             return np.asarray(table.column(name))
-        first, _, shape = found[name]
-        columns = [np.asarray(table.column(n)) for n in table.names[first:first + int(np.prod(shape))]]
+        own, _, shape = found[name]
+        columns = [np.asarray(table.column(table.names[k])) for k in own]
         return np.stack(columns, axis=-1).reshape(-1, *shape)
 
     @property
@@ -284,8 +284,9 @@ def _in_system(table, system, name):
     columns have. What has the system's name and unit already is left alone."""
     lines, have, new, changed = _lines_of(system), table.units, [], False
     known = {"time", "t", *system.columns, *system.inputs}
+    timed = any(ours == "time" for theirs, (ours, _) in lines.items() if theirs in table.names)
     for old in table.names:
-        ours, said = lines.get(old, (old, None))
+        ours, said = lines.get(old, ("time" if old == "t" and not timed else old, None))
         unit, own, values = have.get(old) or said, system._unit(ours), table.column(old)
         if unit and unit != own and (own or said or ours in known):
             try:
@@ -414,7 +415,7 @@ def _columns(source, t, names):
             name = source.index.names[level]
             index = source.index.get_level_values(level)
             name = "time" if name is None and index.dtype.kind in "mM" else name
-            if name in ("time", "trajectory") and name not in out:
+            if name in ("time", "t", "trajectory") and name not in out:
                 out = {name: index.to_numpy(), **out}
         return out
     if hasattr(source, "column_names") and hasattr(source, "column"):  # a pyarrow Table

@@ -33,36 +33,35 @@ def _need(module, what):
 
 
 def spans(names):
-    """Columns that are one array: {"u": (first column, lowest indices, lengths)} for u[1], u[2], ... or S[1][1], S[1][2], ..., the last index
-    running fastest. Those of repeated components, cell[1]_q, cell[2]_q, ..., are called "cell_q".
+    """Columns that are one array: {"u": (their numbers, lowest indices, lengths)} for u[1], u[2], ... or S[1][1], S[1][2], ..., the last index
+    running fastest; they need not stand together. Those of repeated components, cell[1]_q, cell[2]_q, ..., are called "cell_q".
 
     >>> spans(["time", "u[1]", "u[2]", "u[3]", "energy"])
-    {'u': (1, (1,), (3,))}
+    {'u': ([1, 2, 3], (1,), (3,))}
+    >>> spans(["time", "a[1]_q", "b[1]_q", "a[2]_q", "b[2]_q"])
+    {'a_q': ([1, 3], (1,), (2,)), 'b_q': ([2, 4], (1,), (2,))}
     """
-    found, c = {}, 0
+    found, known = {}, set(names)
     indexed = [re.fullmatch(r"([^\[\]]+)((?:\[-?\d+\]){1,2})([^\[\],]*)", n) for n in names]
     place = [((m[1], m[3]), tuple(int(k) for k in re.findall(r"-?\d+", m[2]))) if m else None for m in indexed]
-    while c < len(place):
-        if place[c] is None:
-            c += 1
+    column = {p: c for c, p in enumerate(place) if p}
+    for c, p in enumerate(place):
+        if p is None or any((p[0], (*p[1][:k], p[1][k] - 1, *p[1][k + 1:])) in column for k in range(len(p[1]))):
             continue
-        name, low = place[c]
-        n = 1
-        while c + n < len(place) and place[c + n] == (name, (*low[:-1], low[-1] + n)):
-            n += 1
-        rows = 1
-        while len(low) == 2 and place[c + rows * n:c + (rows + 1) * n] == [(name, (low[0] + rows, low[1] + j)) for j in range(n)]:
-            rows += 1
+        name, low = p
+        at = lambda *index: (name, index) in column
+        n = next(n for n in itertools.count(1) if not at(*low[:-1], low[-1] + n))
+        rows = next(r for r in itertools.count(1) if not all(at(low[0] + r, low[1] + j) for j in range(n))) if len(low) == 2 else 1
         shape = (n,) if len(low) == 1 else (rows, n)
-        if min(shape) > 1 and "".join(name) not in names and "".join(name) not in found:
-            found["".join(name)] = (c, low, shape)
-        c += n * rows
-    return found
+        if min(shape) > 1 and "".join(name) not in known and "".join(name) not in found:
+            every = itertools.product(*(range(a, a + k) for a, k in zip(low, shape)))
+            found["".join(name)] = ([column[name, index] for index in every], low, shape)
+    return dict(sorted(found.items(), key=lambda x: min(x[1][0])))
 
 
 def _note(names, found):
     """What the note `arrays` of a file says: "u[1..20], S[0..3][1..5], cell[1..8]_q"."""
-    return ", ".join(re.sub(r"(\[-?\d+\])+", "".join(f"[{a}..{a + n - 1}]" for a, n in zip(low, shape)), names[first]) for first, low, shape in found.values())
+    return ", ".join(re.sub(r"(\[-?\d+\])+", "".join(f"[{a}..{a + n - 1}]" for a, n in zip(low, shape)), names[own[0]]) for own, low, shape in found.values())
 
 
 def _elements(note, name, shape):
@@ -146,13 +145,14 @@ def write(path, table):
         return table.write(path)
     names, notes = list(table.names), dict(table.notes)
     found = spans(names) if table.rows > 1 else {}
-    begins = {first: (name, shape) for name, (first, _, shape) in found.items()}
-    columns, c = {}, 0
-    while c < len(names):
-        name, shape = begins.get(c, (names[c], ()))
-        n = int(np.prod(shape, dtype=int))
-        columns[name] = np.stack([np.asarray(table.column(x)) for x in names[c:c + n]], axis=-1).reshape(-1, *shape) if shape else np.asarray(table.column(name))
-        c += n
+    begins = {min(own): (name, own, shape) for name, (own, _, shape) in found.items()}
+    columns, taken = {}, set()
+    for c in range(len(names)):
+        if c in taken:
+            continue
+        name, own, shape = begins.get(c, (names[c], [c], ()))
+        taken.update(own)
+        columns[name] = np.stack([np.asarray(table.column(names[k])) for k in own], axis=-1).reshape(-1, *shape) if shape else np.asarray(table.column(name))
     if found:
         notes["arrays"] = _note(names, found)
     module = None if ending == ".npz" else _need("h5py", f"{path}: writing HDF5")

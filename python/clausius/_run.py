@@ -15,11 +15,12 @@ def compared(a, b, columns):
 
 
 def whole_array(names, name):
-    """Where the columns of an array begin, and its shape."""
+    """The columns of an array, a slice where they stand together, and its shape."""
     found = _files.spans(names).get(name)
     if not found:
         raise KeyError(f"there is no column '{name}'; there are {', '.join(names)}")
-    return found[0], found[2]
+    own, _, shape = found
+    return (slice(own[0], own[-1] + 1) if own[-1] - own[0] + 1 == len(own) else own), shape
 
 
 def column_or_refuse(runs, name):
@@ -52,8 +53,8 @@ class Run:
     def __getitem__(self, name):
         if name in self.names:
             return self.values[self.names.index(name)]
-        first, shape = whole_array(self.names, name)
-        return np.moveaxis(self.values[first:first + int(np.prod(shape))].reshape(*shape, -1), -1, 0)
+        own, shape = whole_array(self.names, name)
+        return np.moveaxis(self.values[own].reshape(*shape, -1), -1, 0)
 
     def __getattr__(self, name):
         return column_or_refuse(self, name)
@@ -142,8 +143,8 @@ class Runs:
         if isinstance(key, str):
             if key in self.names:
                 return self.values[:, :, self.names.index(key)]
-            first, shape = whole_array(self.names, key)
-            return self.values[:, :, first:first + int(np.prod(shape))].reshape(*self.values.shape[:2], *shape)
+            own, shape = whole_array(self.names, key)
+            return self.values[:, :, own].reshape(*self.values.shape[:2], *shape)
         return Run(self.names, self.values[key].T, self.dynamics, notes=self.notes)
 
     def __getattr__(self, name):

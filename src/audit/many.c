@@ -353,7 +353,7 @@ static cls_status try_all(judge *j, const cls_program *program, cls_error *error
 
 /* ---- verdicts ---- */
 
-static const char *element_name(const judge *j, const kind *k) {
+static const char *element_name(const judge *j, const kind *k, char out[160]) {
     const cls_system *s = j->b.s;
     size_t e = k->element;
     if (strcmp(k->name, "dissipation") == 0)
@@ -364,14 +364,21 @@ static const char *element_name(const judge *j, const kind *k) {
     if (strcmp(k->name, "convexity") == 0 || strcmp(k->name, "friction operator") == 0)
         return e < s->n ? s->momentum[e].name : s->entropy[e - s->n].name;
     const clsi_sparse *t = &s->bound.conductance; /* heat exchange: by its first end */
-    for (size_t i = 0, n = 0; i < t->n; i++)
+    size_t n = 0;
+    for (size_t i = 0; i < t->n; i++)
         if (t->entries[i].row < t->entries[i].column && n++ == e)
             return s->entropy[t->entries[i].row].name;
+    for (size_t i = 0; i < s->m * s->nr; i++)
+        if (!cls_is_constant(s->g, s->bound.bath[i], 0) && n++ == e) {
+            snprintf(out, 160, "%.70s and the reservoir %.60s", s->entropy[i / s->nr].name,
+                     s->reservoir[i % s->nr]);
+            return out;
+        }
     return "a reservoir";
 }
 
 static cls_status conclude(judge *j, const kind *k, cls_error *error) {
-    char bad[120] = "";
+    char bad[120] = "", name[160];
     size_t elements = 0;
     for (size_t e = 0; e < k->n; e++) elements += k->start[e] < k->start[e + 1];
     if (!elements || k->least == DBL_MAX) return CLS_OK;
@@ -382,12 +389,15 @@ static cls_status conclude(judge *j, const kind *k, cls_error *error) {
     int holds = k->summed        ? value >= -NOTHING
                 : k->may_be_zero ? k->least >= -NOTHING * k->scale
                                  : k->least > 0;
+    const char *word = elements > 1 ? k->column ? "rows" : "elements"
+                       : k->column  ? "row"
+                                    : "element";
     return clsi_law_add(j->b.a, k->name, NULL, k->told || (holds && !j->bad_states), value, 0,
                         error,
                         "%s %.6g, for %zu %s, over %zu states and %zu points around them%s; worst "
                         "for %s at %s",
-                        k->meaning, value, elements, k->column ? "rows" : "elements", j->states,
-                        j->points, bad, element_name(j, k), k->at);
+                        k->meaning, value, elements, word, j->states, j->points, bad,
+                        element_name(j, k, name), k->at);
 }
 
 static void judge_clear(judge *j) {

@@ -2,10 +2,12 @@
  *
  * The same motion at steps h, h/2, h/4. With z the native state, at the times all three have,
  *     e1 = max |z_h - z_h/2|,  e2 = max |z_h/2 - z_h/4|,  order = log2(e1 / e2),
- * each variable divided by the largest value it takes (in the finest table). For an error C h^p the
+ * each variable divided by the largest value it takes (in the finest table), elements of an array by the largest value
+ * that any of them takes: where nothing has arrived yet, a field is as small as the stencil's power and has no order. For an error C h^p the
  * two differences have the ratio 2^p whatever C is, so no reference solution is needed. Where both
  * are round-off the order means nothing: the scheme is exact. Not promised: an order where h is
  * outside the asymptotic range; the number then says so by not being round. */
+#include "base/alike.h"
 #include "base/misuse.h"
 #include "audit/audit.h"
 #include <float.h>
@@ -59,12 +61,34 @@ static void compare_part(const clsi_states st[3], size_t part, const double *sca
     }
 }
 
-static void scales(const clsi_states *st, double *scale) {
-    for (size_t i = 0; i < st->nz; i++) {
+/* Of each array the first element, whose scale becomes that of all of them. */
+static cls_status share_scales(const cls_system *s, size_t nz, double *scale, cls_error *error) {
+    size_t *first = clsi_calloc(2 * nz + 1, sizeof *first), *of = first ? first + nz : NULL;
+    size_t n = 0, k = 0;
+    if (!first) return clsi_no_memory(error);
+    for (size_t i = 0; i < nz; i++) {
+        const char *name = cls_system_state_name(s, i);
+        size_t tried = 0; /* neighbours are mostly of one array */
+        for (; tried < n; tried++, k = k + 1 < n ? k + 1 : 0)
+            if (clsi_same_array(cls_system_state_name(s, first[k]), name)) break;
+        if (tried == n && clsi_same_array(name, name)) first[k = n++] = i, tried = 0;
+        of[i] = tried < n ? first[k] : i;
+        scale[of[i]] = fmax(scale[of[i]], scale[i]);
+    }
+    for (size_t i = 0; i < nz; i++) scale[i] = scale[of[i]];
+    free(first);
+    return CLS_OK;
+}
+
+static cls_status scales(const cls_system *s, const clsi_states *st, double *scale,
+                         cls_error *error) {
+    for (size_t i = 0; i < st->nz; i++)
         for (size_t k = 0; k < st->rows; k++)
             scale[i] = fmax(scale[i], fabs(st->z[i * st->rows + k]));
+    cls_status status = share_scales(s, st->nz, scale, error);
+    for (size_t i = 0; i < st->nz; i++)
         if (!(scale[i] > 0)) scale[i] = 1;
-    }
+    return status;
 }
 
 static cls_status same_trajectories(const clsi_states st[3], cls_error *error) {
@@ -114,8 +138,8 @@ cls_status cls_audit_order(cls_audit *a, const cls_system *s, const cls_table *h
     for (int i = 0; i < 3 && !status; i++)
         status = clsi_states_read(view, tables[i], &st[i], error);
     if (!status) status = same_trajectories(st, error);
+    if (!status) status = scales(s, &st[2], scale, error);
     if (!status) {
-        scales(&st[2], scale);
         for (size_t part = 0; part < st[0].parts; part++) compare_part(st, part, scale, &e);
         if (!e.common)
             status = clsi_fail(error, CLS_DATA,

@@ -45,9 +45,11 @@ typedef struct clsi_elements {
     long low[CLSI_SPAN_AXES];
 } clsi_elements;
 #define CLSI_SPAN_NOTE "arrays" /* the key of the note that names them all */
-/* 1 when the columns from c on, of so many rows, are those of an array, the last index running fastest. */
+/* 1 when column c is the first element of an array, in a table of so many rows. */
 int clsi_span_at(const cls_table *t, uint64_t rows, size_t c, clsi_elements *out);
 size_t clsi_span_count(const clsi_elements *span);
+/* The column of element k, the last index running fastest. */
+size_t clsi_span_column(const cls_table *t, const clsi_elements *span, size_t k);
 /* The name without its indices, cell_q; NULL: no memory. */
 char *clsi_span_name(const clsi_elements *span);
 /* Its place in the note, and back: what the note says of `name`; 0 for nothing. */

@@ -13,6 +13,7 @@
  *
  * The separator is the first of , ; tab blank for which this works out. Looked at are the lines in
  * the first block (1 MB), at most 50. What was decided and could surprise is reported as a remark. */
+#include "base/alike.h"
 #include "base/unit.h"
 #include "data/source.h"
 #include <stdlib.h>
@@ -195,8 +196,11 @@ static cls_status add_cell(clsi_names *list, const clsi_cell *c, cls_error *erro
             list->quoted = 1;
         }
     }
+    char element[CLSI_ELEMENT_ROOM];
+    const char *name = text.data;
+    if (!text.failed && clsi_element_name(name, element)) name = element; /* "S[1,2]" */
     cls_status status =
-        text.failed ? clsi_no_memory(error) : add_name(list, text.data, text.length, error);
+        text.failed ? clsi_no_memory(error) : add_name(list, name, strlen(name), error);
     clsi_text_clear(&text);
     return status;
 }

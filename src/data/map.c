@@ -257,15 +257,18 @@ static int item_of(const mapping *m, const int *column, size_t c) {
     return result;
 }
 
-/* Time and TIME are the time where no column is called so, nor t. */
+/* t is the time where no column is called so; Time and TIME are where there is no t either. */
 static const char *plain_name(const mapping *m, size_t c) {
     const char *name = m->head->names[c];
-    if (strcasecmp(name, "time") != 0 || is_system_column(m->o->system, name)) return name;
-    if (clsi_table_time(m->head) >= 0 || m->o->dt > 0) return name;
+    int is_t = !strcmp(name, "t");
+    if (!is_t && (strcasecmp(name, "time") != 0 || is_system_column(m->o->system, name)))
+        return name;
+    if (m->o->dt > 0 || (is_t ? cls_table_find(m->head, "time") : clsi_table_time(m->head)) >= 0)
+        return name;
     for (size_t i = 0; i < m->items.n; i++) /* another column is said to be it */
         if (!strcmp(m->items.list[i].name, "time") && find_column(m->head, &m->items.list[i]) >= 0)
             return name;
-    for (size_t i = 0; i < c; i++)
+    for (size_t i = 0; i < c && !is_t; i++)
         if (!strcasecmp(m->head->names[i], "time")) return name;
     return "time";
 }

@@ -1,6 +1,7 @@
 /* Columns of an array: u[1], u[2], ..., u[N] stand in one array of a file, (rows, N), and those of a
  * grid S[1][1], S[1][2], ... in one of three axes. What repeated components hold, cell[1]_q,
- * cell[2]_q, ..., is the array cell_q. The note `arrays` of the file says where the indices begin,
+ * cell[2]_q, ..., is the array cell_q. They need not stand together: where a loop repeats
+ * several components, their elements alternate (pipe[1]_s, room[1]_s, pipe[2]_s, ...). The note `arrays` of the file says where the indices begin,
  * `u[1..20], S[0..3][1..5], cell[1..8]_q`, so that the columns get their names back. */
 #include "data/arrays.h"
 #include <stdlib.h>
@@ -24,15 +25,15 @@ static size_t read_element(const char *name, long *index, size_t *letters, const
     return strpbrk(s, "[],") ? 0 : n;
 }
 
-/* Whether column c is the element of `span` at `index`. */
-static int is_element(const cls_table *t, size_t c, const clsi_elements *span, const long *index) {
-    long found[CLSI_SPAN_AXES];
-    size_t letters = 0;
-    const char *tail = "";
-    if (c >= t->n_columns || read_element(t->names[c], found, &letters, &tail) != span->axes)
-        return 0;
-    return letters == span->letters && !memcmp(t->names[c], span->name, letters) &&
-           !strcmp(tail, span->tail) && !memcmp(found, index, span->axes * sizeof *index);
+/* The column of the element of `span` at `index`, or -1. */
+static int column_of(const cls_table *t, const clsi_elements *span, const long *index) {
+    char name[256];
+    size_t used = (size_t)snprintf(name, sizeof name, "%.*s", (int)span->letters, span->name);
+    for (size_t k = 0; k < span->axes && used < sizeof name; k++)
+        used += (size_t)snprintf(name + used, sizeof name - used, "[%ld]", index[k]);
+    if (used < sizeof name)
+        used += (size_t)snprintf(name + used, sizeof name - used, "%s", span->tail);
+    return used < sizeof name ? cls_table_find(t, name) : -1;
 }
 
 size_t clsi_span_count(const clsi_elements *span) {
@@ -59,17 +60,36 @@ int clsi_span_at(const cls_table *t, uint64_t rows, size_t c, clsi_elements *out
     out->axes = read_element(t->names[c], out->low, &out->letters, &out->tail);
     if (!out->axes || rows < 2) return 0; /* axes of length one are lost in files */
     memcpy(index, out->low, sizeof index);
-    size_t *last = &out->count[out->axes - 1];
-    for (; index[out->axes - 1]++, is_element(t, c + *last, out, index);) ++*last;
+    size_t last = out->axes - 1;
+    index[last] = out->low[last] - 1;
+    if (column_of(t, out, index) >= 0)
+        return 0; /* it begins elsewhere; so no column is of two arrays */
+    index[last] = out->low[last];
+    if (last) {
+        index[0] = out->low[0] - 1;
+        if (column_of(t, out, index) >= 0) return 0;
+        index[0] = out->low[0];
+    }
+    while (index[last]++, column_of(t, out, index) >= 0) out->count[last]++;
     while (out->axes == 2) {
-        size_t at = c + out->count[0] * out->count[1], n = 0;
+        size_t n = 0;
         index[0] = out->low[0] + (long)out->count[0];
-        for (index[1] = out->low[1]; n < *last && is_element(t, at + n, out, index); n++)
+        for (index[1] = out->low[1]; n < out->count[1] && column_of(t, out, index) >= 0; n++)
             index[1]++;
-        if (n < *last) break;
+        if (n < out->count[1]) break;
         out->count[0]++;
     }
-    return out->count[0] > 1 && *last > 1 && is_free(t, out);
+    return out->count[0] > 1 && out->count[last] > 1 && is_free(t, out);
+}
+
+size_t clsi_span_column(const cls_table *t, const clsi_elements *span, size_t k) {
+    long index[CLSI_SPAN_AXES] = {span->low[0] + (long)k, 0};
+    if (span->axes == 2) {
+        index[0] = span->low[0] + (long)(k / span->count[1]);
+        index[1] = span->low[1] + (long)(k % span->count[1]);
+    }
+    int c = column_of(t, span, index);
+    return c < 0 ? 0 : (size_t)c; /* it is there, or clsi_span_at had not said so */
 }
 
 void clsi_span_write(const clsi_elements *span, clsi_text *out) {

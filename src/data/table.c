@@ -4,6 +4,7 @@
  * O(columns) amortised and a column can be handed out as a plain pointer (valid until the next
  * append). Finding a column is a linear search: a caller does it once, not once per row. Numbers
  * are kept as they come, also those that are not finite. */
+#include "base/alike.h"
 #include "base/locale.h"
 #include "base/misuse.h"
 #include "data/table.h"
@@ -174,7 +175,9 @@ const double *cls_table_column(const cls_table *t, size_t column) {
 
 int cls_table_find(const cls_table *t, const char *name) {
     if (!t) return 0;
+    char flat[CLSI_ELEMENT_ROOM];
     if (!name) return -1;
+    if (clsi_element_name(name, flat)) name = flat;
     size_t mask = t->n_name_slots - 1, slot = clsi_hash_text(name, strlen(name)) & mask;
     for (; t->name_slots[slot]; slot = (slot + 1) & mask)
         if (strcmp(t->names[t->name_slots[slot] - 1], name) == 0)
@@ -387,19 +390,21 @@ int clsi_table_time(const cls_table *t) {
 
 char *clsi_column_list(const cls_table *t) {
     clsi_text list = {0};
-    size_t shown = t->n_columns < 40 ? t->n_columns : 40;
-    for (size_t i = 0; i < shown; i++) clsi_text_printf(&list, "%s%s", i ? ", " : "", t->names[i]);
-    if (shown < t->n_columns) clsi_text_printf(&list, " and %zu more", t->n_columns - shown);
+    clsi_alike_names(&list, t->n_columns, (const char *const *)t->names, 500);
     return clsi_text_take(&list);
 }
 
 cls_status clsi_no_column(const cls_table *t, const char *where, const char *name,
                           cls_status status, cls_error *error) {
-    const char *near = cls_nearest_word(name, t->n_columns, (const char *const *)t->names);
-    char *names = clsi_column_list(t);
+    char hint[200];
+    const char *near = NULL,
+               *names = clsi_column_list(t), *const *all = (const char *const *)t->names;
     if (!names) return clsi_no_memory(error);
-    (void)clsi_fail(error, status, "%s has no column \"%s\"%s%s%s; it has: %s", where, name,
-                    near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", names);
-    free(names);
+    if (!*clsi_array_hint(name, t->n_columns, all, hint))
+        near = cls_nearest_word(name, t->n_columns, all);
+    if (near) snprintf(hint, sizeof hint, "did you mean \"%.150s\"?", near);
+    (void)clsi_fail(error, status, "%s has no column \"%s\"%s%s; it has: %s", where, name,
+                    *hint ? "; " : "", hint, names);
+    free((char *)names);
     return status;
 }

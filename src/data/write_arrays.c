@@ -26,6 +26,7 @@ enum { BLOCK = 1 << 20 }; /* bytes of rows that are written together */
 typedef struct piece {
     char *name;
     size_t first, n, rank;
+    size_t *at_column; /* (n) of an array; NULL: the columns from `first` on, side by side */
     uint64_t dims[1 + CLSI_SPAN_AXES];
     uint64_t at;          /* where its next number goes */
     uint64_t place, size; /* NPZ: where its member begins, bytes of it */
@@ -47,36 +48,77 @@ struct clsi_array_file {
 
 /* ---- what stands together ---- */
 
-/* What begins at column c of `rows` rows; an array goes into the list of the note. */
-static cls_status piece_at(const cls_table *t, uint64_t rows, size_t c, clsi_text *arrays,
-                           piece *out, cls_error *error) {
-    clsi_elements span, before;
+/* Where the elements stand, unless that is side by side. 0: no memory. */
+static int find_columns(const cls_table *t, const clsi_elements *span, piece *x) {
+    int together = 1;
+    size_t *at = clsi_calloc(x->n, sizeof *at);
+    if (!at) return 0;
+    for (size_t k = 0; k < x->n; k++) {
+        at[k] = clsi_span_column(t, span, k);
+        together &= at[k] == x->first + k;
+    }
+    if (together) free(at);
+    x->at_column = together ? NULL : at;
+    return 1;
+}
+
+/* Column c of `rows` rows, or the array that begins with it; an array goes into the list of the note. */
+static cls_status piece_at(const cls_table *t, uint64_t rows, size_t c, int is_array,
+                           clsi_text *arrays, piece *out, cls_error *error) {
+    clsi_elements span;
     *out = (piece){.first = c, .n = 1, .rank = 1, .dims = {rows}};
-    if (clsi_span_at(t, rows, c, &span)) {
+    if (is_array && clsi_span_at(t, rows, c, &span)) {
         out->name = clsi_span_name(&span);
-        if (!out->name) return clsi_no_memory(error);
-        if (!arrays->data || !clsi_span_find(arrays->data, out->name, &before)) {
-            out->n = clsi_span_count(&span);
-            out->rank += span.axes;
-            for (size_t k = 0; k < span.axes; k++) out->dims[1 + k] = span.count[k];
-            clsi_span_write(&span, arrays);
-            return arrays->failed ? clsi_no_memory(error) : CLS_OK;
-        }
-        free(out->name); /* a second run of the same array */
+        out->n = clsi_span_count(&span);
+        if (!out->name || !find_columns(t, &span, out)) return clsi_no_memory(error);
+        out->rank += span.axes;
+        for (size_t k = 0; k < span.axes; k++) out->dims[1 + k] = span.count[k];
+        clsi_span_write(&span, arrays);
+        return arrays->failed ? clsi_no_memory(error) : CLS_OK;
     }
     out->name = clsi_strdup(t->names[c]);
     return out->name ? CLS_OK : clsi_no_memory(error);
 }
 
+/* Of every column 1 + that of the first element of its array, 0 of those that are of none. */
+static cls_status find_owners(const clsi_array_file *f, const cls_table *t, uint32_t *owner,
+                              cls_error *error) {
+    clsi_text seen = {0};
+    cls_status status = CLS_OK;
+    for (size_t c = 0; c < t->n_columns && status == CLS_OK; c++) {
+        clsi_elements span, before;
+        if (!clsi_span_at(t, f->rows, c, &span)) continue;
+        char *name = clsi_span_name(&span);
+        if (!name) status = clsi_no_memory(error);
+        size_t n = name && !(seen.data && clsi_span_find(seen.data, name, &before))
+                       ? clsi_span_count(&span)
+                       : 0; /* a second run of the same array: columns */
+        for (size_t k = 0; k < n; k++) owner[clsi_span_column(t, &span, k)] = (uint32_t)c + 1;
+        if (n) clsi_span_write(&span, &seen);
+        free(name);
+    }
+    if (status == CLS_OK && seen.failed) status = clsi_no_memory(error);
+    clsi_text_clear(&seen);
+    return status;
+}
+
+/* An array stands where the first of its columns stood. */
 static cls_status make_pieces(clsi_array_file *f, const cls_table *t, clsi_text *arrays,
                               cls_error *error) {
-    for (size_t c = 0; c < t->n_columns; c += f->pieces[f->n - 1].n) {
+    uint32_t *owner = clsi_calloc(2 * t->n_columns + 2, sizeof *owner);
+    uint32_t *done = owner ? owner + t->n_columns + 1 : NULL; /* of the first elements */
+    cls_status status = owner ? find_owners(f, t, owner, error) : clsi_no_memory(error);
+    for (size_t c = 0; c < t->n_columns && status == CLS_OK; c++) {
+        size_t first = owner[c] ? owner[c] - 1 : c;
+        if (done[first]) continue;
+        done[first] = 1;
         if (!clsi_grow(&f->pieces, &f->room, f->n + 1, sizeof *f->pieces))
-            return clsi_no_memory(error);
-        cls_status status = piece_at(t, f->rows, c, arrays, &f->pieces[f->n++], error);
-        if (status != CLS_OK) return status;
+            status = clsi_no_memory(error);
+        else
+            status = piece_at(t, f->rows, first, owner[c] != 0, arrays, &f->pieces[f->n++], error);
     }
-    return CLS_OK;
+    free(owner);
+    return status;
 }
 
 /* Bytes behind those of the array that are there. */
@@ -305,13 +347,15 @@ static cls_status check_written(const clsi_array_file *f, cls_error *error) {
 static cls_status write_block(clsi_array_file *f, cls_error *error) {
     for (size_t i = 0; i < f->n; i++) {
         piece *x = &f->pieces[i];
-        const double *from = f->block + x->first;
+        const double *row = f->block;
         double *to = f->part;
-        for (size_t r = 0; r < f->filled; r++, from += f->n_columns, to += x->n)
-            if (x->n == 1)
-                *to = *from;
+        for (size_t r = 0; r < f->filled; r++, row += f->n_columns, to += x->n)
+            if (x->at_column)
+                for (size_t k = 0; k < x->n; k++) to[k] = row[x->at_column[k]];
+            else if (x->n == 1)
+                *to = row[x->first];
             else
-                memcpy(to, from, x->n * sizeof *to);
+                memcpy(to, row + x->first, x->n * sizeof *to);
         f->saver->put(f, x, f->part, f->filled * x->n * sizeof(double));
     }
     f->filled = 0;
@@ -336,7 +380,8 @@ static void put_columns(clsi_array_file *f, piece *x, const cls_table *t, size_t
     double *to = f->part;
     if (x->n > 1)
         for (size_t r = 0; r < n; r++)
-            for (size_t k = 0; k < x->n; k++) *to++ = t->columns[x->first + k][from + r];
+            for (size_t k = 0; k < x->n; k++)
+                *to++ = t->columns[x->at_column ? x->at_column[k] : x->first + k][from + r];
     f->saver->put(f, x, x->n > 1 ? f->part : t->columns[x->first] + from,
                   n * x->n * sizeof(double));
 }
@@ -402,7 +447,10 @@ void clsi_array_file_free(clsi_array_file **file) {
     clsi_array_file *f = *file;
     *file = NULL;
     if (!f) return;
-    for (size_t i = 0; i < f->n; i++) free(f->pieces[i].name);
+    for (size_t i = 0; i < f->n; i++) {
+        free(f->pieces[i].name);
+        free(f->pieces[i].at_column);
+    }
     free(f->pieces);
     clsi_text_clear(&f->notes);
     clsi_text_clear(&f->zip.directory);

@@ -32,7 +32,7 @@ int clsi_draft_is_unit(const char *unit, const char *const *of) {
     return 0;
 }
 
-/* Whether a word stands in the name; a word of one or two letters must be all of it but digits. */
+/* Whether a word stands in the name; a word of one or two letters must be all of it but digits and indices, T[3]. */
 static int has_word(const char *name, const char *const *words) {
     char low[64];
     size_t n = 0;
@@ -42,7 +42,7 @@ static int has_word(const char *name, const char *const *words) {
         size_t length = strlen(*words);
         const char *at = strstr(low, *words);
         if (at && length > 2) return 1;
-        if (at == low && strspn(low + length, "0123456789_") == n - length) return 1;
+        if (at == low && strspn(low + length, "0123456789_[]") == n - length) return 1;
     }
     return 0;
 }
@@ -88,9 +88,9 @@ static clsi_role role_of(const clsi_draft_column *c) {
     static const char *const fast_names[] = {"speed", "omega", "rpm", "dot", "v",
                                              "w",     "gx",    "gy",  "gz",  NULL};
     static const char *const fast_starts[] = {"vel", "rate", "gyr", NULL}; /* a level is none */
-    static const char *const outside_names[] = {"torque", "force", "volt",  "current", "pwm",
-                                                "heater", "power", "input", "duty",    "load",
-                                                "u",      "i",     "tau",   NULL};
+    static const char *const outside_names[] = {
+        "torque", "force", "volt", "current", "pwm",    "heater", "power", "input", "duty", "load",
+        "u",      "i",     "tau",  "f",       "thrust", "kraft",  "strom", "spann", NULL};
     static const char *const angle_names[] = {"angle", "phi", "theta", "alpha", "psi", NULL};
     if (c->facts.constant) return CONSTANT;
     if (c->unit && (!strcmp(c->unit, "rad") || !strcmp(c->unit, "deg"))) return ANGLE;
@@ -127,8 +127,10 @@ static int is_taken(const clsi_draft *d, const clsi_draft_column *but, const cha
 static void name_variable(const clsi_draft *d, clsi_draft_column *c) {
     char name[32] = "";
     size_t n = 0;
-    for (const char *s = c->stem; *s && n + 1 < sizeof name; s++)
+    for (const char *s = c->stem; *s && n + 1 < sizeof name; s++) {
         if (isalnum((unsigned char)*s) || (*s == '_' && n)) name[n++] = *s;
+        if (s[0] == ']' && s[1] == '[') name[n++] = '_'; /* T[1][11] and T[11][1] */
+    }
     name[n] = 0;
     int bare = n && isalpha((unsigned char)name[0]) && c->role != VELOCITY;
     clsi_snprintf(c->variable, sizeof c->variable, "%s%s", bare ? "" : "x",

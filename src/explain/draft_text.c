@@ -431,9 +431,14 @@ static double first_of(const clsi_draft_column *c) {
     return c->role == ANGLE ? clsi_draft_first(c, "rad") : c->first;
 }
 
+/* Until: a whole number of steps, which are known to six digits. */
 void clsi_draft_write_step(const clsi_draft *d) {
-    if (d->spacing > 0 && d->span > 0)
-        clsi_text_printf(d->f, "step  %.6g\nuntil %.6g\n", d->spacing, d->span);
+    if (!(d->spacing > 0 && d->span > 0)) return;
+    double unit = pow(10, floor(log10(d->spacing)) - 5), step = round(d->spacing / unit) * unit,
+           steps = round(d->span / d->spacing), end = steps * step;
+    int fits = fabs(end - d->span) <= 1e-9 * d->span || fabs(d->span / d->spacing - steps) > 0.01;
+    clsi_text_printf(d->f, "step  %.6g\nuntil %.*g\n", d->spacing, fits ? 6 : 12,
+                     fits ? d->span : end);
 }
 
 static void write_start(const clsi_draft *d) {

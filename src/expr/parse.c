@@ -12,7 +12,7 @@
  * Cost: linear in the text times the size of the scope. Chains of + - * / are loops; brackets,
  * calls, signs and ^ are recursion, bounded by the graph's max_depth. Every error says where, shows
  * the line with a caret under the place, and says what to do. */
-#include "base/base.h"
+#include "base/alike.h"
 #include "base/locale.h"
 #include "base/misuse.h"
 #include "expr/graph.h"
@@ -321,10 +321,14 @@ static cls_node unknown_name(parser *p, const char *s, size_t n, int called) {
     const char *kind = called ? "function" : "name", *why = clsi_advice_for(s, n);
     if (why) return fail(p, CLS_SYSTEM, s, NULL, "%s is %s", quote(s, n).text, why);
     char hint[600] = "";
-    const char *near = nearest(p, s, n, !called);
+    const char *near = NULL;
+    char *word = called || !p->scope ? NULL : clsi_strndup(s, n);
+    if (word) clsi_array_hint(word, p->scope->n, p->scope->names, hint);
+    free(word);
+    if (!*hint) near = nearest(p, s, n, !called);
     if (near) {
         snprintf(hint, sizeof hint, "did you mean %.80s?", near);
-    } else if (!called && p->scope && p->scope->n && p->scope->n <= 16) {
+    } else if (!*hint && !called && p->scope && p->scope->n && p->scope->n <= 16) {
         size_t used = (size_t)snprintf(hint, sizeof hint, "known here:");
         for (size_t k = 0; k < p->scope->n && used < sizeof hint; k++)
             used += (size_t)snprintf(hint + used, sizeof hint - used, " %.30s", p->scope->names[k]);

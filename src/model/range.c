@@ -6,6 +6,7 @@
 #include "base/misuse.h"
 #include "model/model.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,26 @@ static void add_input(cls_range *r, cls_node *x, const clsi_learned *l, size_t k
     r->high[r->n++] = l->high[k];
 }
 
+/* used_k: whether the function of a learned part has its input k. A friction with terms in v alone says nothing of a
+ * temperature that it might have had as well, whatever range that was seen in. */
+static cls_status find_used(const cls_model *m, const clsi_learned *l, unsigned char *used,
+                            cls_error *error) {
+    cls_graph *g;
+    cls_node x[CLSI_FIELD_MAX_INPUTS];
+    char name[24];
+    cls_status status = cls_graph_create(NULL, &g, error);
+    if (status) return status;
+    for (size_t k = 0; k < l->d; k++) {
+        snprintf(name, sizeof name, "x%zu", k);
+        x[k] = cls_symbol(g, name);
+    }
+    cls_node value = clsi_field_node(l->field, g, x, m->theta + l->offset);
+    status = cls_graph_status(g, error);
+    for (size_t k = 0; k < l->d && !status; k++) used[k] = cls_depends(g, value, 1, &x[k]) != 0;
+    cls_graph_free(&g);
+    return status;
+}
+
 /* Every input once, as an expression of the state. */
 static cls_status make_inputs(const cls_model *m, cls_range *r, cls_node *x, cls_error *error) {
     const cls_system *s = m->system;
@@ -38,10 +59,14 @@ static cls_status make_inputs(const cls_model *m, cls_range *r, cls_node *x, cls
             l.center[k] = 0;
             l.half[k] = 1;
         }
+        unsigned char used[CLSI_FIELD_MAX_INPUTS];
+        cls_status status = find_used(m, &l, used, error);
+        if (status) return status;
         for (size_t turn = 0; clsi_learned_turn(&l, s, &turn);) {
             cls_node own[CLSI_FIELD_MAX_INPUTS];
             if (clsi_learned_inputs(&l, s, own) != CLS_OK) return clsi_no_memory(error);
-            for (size_t k = 0; k < l.d; k++) add_input(r, x, &l, k, own[k]);
+            for (size_t k = 0; k < l.d; k++)
+                if (used[k]) add_input(r, x, &l, k, own[k]);
         }
     }
     const clsi_form *f = s->form;

@@ -2,6 +2,7 @@
  * bit when the table has it. See the public header for what a model does differently. */
 #include "base/base.h"
 #include "base/misuse.h"
+#include "data/table.h"
 #include <clausius/simulate.h>
 #include <clausius/start.h>
 #include <math.h>
@@ -79,12 +80,12 @@ static const char *partner(const cls_system *s, size_t i) {
 
 static cls_status no_column(const cls_table *t, const char *path, const char *name,
                             const char *other, cls_error *error) {
-    char list[1024] = "";
-    for (size_t c = 0, used = 0; c < cls_table_columns(t) && used < sizeof list - 1; c++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", c ? ", " : "",
-                                 cls_table_name(t, c));
-    return clsi_fail(error, CLS_DATA, "%s has no column `%s`%s%s%s; it has %s", path, name,
-                     other ? " and no `" : "", other ? other : "", other ? "`" : "", list);
+    char *list = clsi_column_list(t);
+    if (!list) return clsi_no_memory(error);
+    (void)clsi_fail(error, CLS_DATA, "%s has no column `%s`%s%s%s; it has %s", path, name,
+                    other ? " and no `" : "", other ? other : "", other ? "`" : "", list);
+    free(list);
+    return CLS_DATA;
 }
 
 /* The velocity of coordinate j from its positions in `row` and the next row (at the end: the one

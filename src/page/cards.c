@@ -35,7 +35,7 @@ void clsi_cards(clsi_text *t, const clsi_subject *s) {
         size_t judged = 0;
         for (size_t i = 0; i < s->n_channels; i++) {
             if (s->channels[i].own) continue;
-            worst = fmin(worst, s->channels[i].persistence / s->channels[i].rmse);
+            worst = fmin(worst, s->channels[i].trivial / s->channels[i].rmse);
             judged++;
         }
         double unit = worst >= 1000 ? pow(10, floor(log10(worst)) - 2) : 0; /* three digits */

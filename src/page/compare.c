@@ -244,6 +244,8 @@ static cls_status pictures(work *w, int script, cls_error *error) {
 
 /* ---- the scores ---- */
 
+enum { MOST_SCORES = 40 }; /* in sight; of arrays there may be thousands */
+
 static void scores(work *w) {
     const clsi_subject *first = w->first;
     clsi_text *t = w->t;
@@ -251,8 +253,12 @@ static void scores(work *w) {
     clsi_text_append(t, "<section id=\"scores\" aria-labelledby=\"scores-h\"><h2 "
                         "id=\"scores-h\">Scores beside the trivial models</h2>\n"
                         "<p>Free runs over the data of this page; the trivial models are that the "
-                        "first value stays, and the mean of each channel.</p>\n"
-                        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
+                        "first value stays, and the mean of each channel.</p>\n");
+    int many = first->n_channels > MOST_SCORES;
+    if (many)
+        clsi_text_printf(t, "<details><summary>The scores of all %zu channels</summary>\n",
+                         first->n_channels);
+    clsi_text_append(t, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
                         "aria-label=\"scores\"><table><thead><tr><th scope=\"col\">channel</th>");
     for (size_t i = 0; i < w->n; i++) {
         clsi_text_append(t, "<th scope=\"col\" class=\"n\">RMSE, ");
@@ -279,6 +285,7 @@ static void scores(work *w) {
                          first->channels[c].persistence, first->channels[c].spread);
     }
     clsi_text_append(t, "</tbody></table></div>\n");
+    if (many) clsi_text_append(t, "</details>\n");
     if (own)
         clsi_text_append(t, "<p class=\"soft\">Momenta and entropies of a learned energy begin "
                             "where the model chose, which no measurement tells: they are not "

@@ -5,6 +5,7 @@
  * the data do not have are fitted to their first rows); it
  * is made at the data's own times, in whole equal steps between them. Persistence, the trivial
  * model, keeps the first row. */
+#include "base/alike.h"
 #include "data/table.h"
 #include "model/json.h"
 #include "model/model.h"
@@ -246,6 +247,22 @@ static void score(const clsi_subject *s, clsi_channel *c) {
     c->spread = n ? sqrt(fmax(0, square / (double)n - sum / (double)n * sum / (double)n)) : NAN;
 }
 
+/* An element of a field that nothing has reached yet stays where it is, but for what is far below anything that can be
+ * seen: it is held against this part of how much the most moving element of its array does. */
+static const double LEAST = 1e-3;
+
+/* Channel c, where it moves most of its array, tells the others. */
+static void share_persistence(clsi_subject *s, size_t c) {
+    const clsi_channel *most = &s->channels[c];
+    for (size_t k = 0; k < s->n_channels; k++)
+        if (s->channels[k].persistence > most->persistence &&
+            clsi_same_array(s->channels[k].name, most->name))
+            return;
+    for (size_t k = 0; k < s->n_channels; k++)
+        if (clsi_same_array(s->channels[k].name, most->name))
+            s->channels[k].trivial = fmax(s->channels[k].trivial, LEAST * most->persistence);
+}
+
 static cls_status make_channels(clsi_subject *s, const cls_table *t, cls_error *error) {
     s->channels = clsi_calloc(cls_table_columns(t), sizeof *s->channels);
     if (!s->channels) return clsi_no_memory(error);
@@ -261,6 +278,8 @@ static cls_status make_channels(clsi_subject *s, const cls_table *t, cls_error *
     }
     mark_own(s);
     for (size_t c = 0; c < s->n_channels; c++) score(s, &s->channels[c]);
+    for (size_t c = 0; c < s->n_channels; c++) s->channels[c].trivial = s->channels[c].persistence;
+    for (size_t c = 0; c < s->n_channels; c++) share_persistence(s, c);
     return CLS_OK;
 }
 

@@ -92,7 +92,9 @@ void clsi_mathml(clsi_text *t, const char *latex, size_t n);
 typedef struct clsi_channel {
     const char *name;                 /* borrowed from the data table */
     double rmse, persistence, spread; /* over all rows of all trajectories */
-    double size;                      /* root mean square of the values */
+    double
+        trivial; /* what rmse is held against: persistence, at least LEAST of the most in its array */
+    double size; /* root mean square of the values */
     size_t rows;
     int own; /* of learned formulas: nothing is measured by it */
 } clsi_channel;

@@ -1,4 +1,5 @@
 /* The page, section by section; docs/guide/13-report.md shows it. */
+#include "base/alike.h"
 #include "base/misuse.h"
 #include "model/model.h"
 #include "page/page.h"
@@ -59,7 +60,7 @@ static void heading(page *p, const clsi_subject *s) {
 static int beats_persistence(const clsi_subject *s) {
     for (size_t i = 0; i < s->n_channels; i++) {
         const clsi_channel *c = &s->channels[i];
-        if (!c->own && !(c->rmse < c->persistence) && !(c->rmse <= 1e-9 * c->size)) return 0;
+        if (!c->own && !(c->rmse < c->trivial) && !(c->rmse <= 1e-9 * c->size)) return 0;
     }
     return s->n_channels > 0;
 }
@@ -102,6 +103,41 @@ static void trajectory_facts(page *p, const clsi_subject *s) {
     }
 }
 
+/* Channel i alone, or its whole array: how far off the worst element is. */
+static void channel_fact(page *p, const clsi_subject *s, size_t i, unsigned char *told) {
+    const clsi_channel *worst = &s->channels[i];
+    size_t n = 0;
+    double squares = 0;
+    for (size_t k = i; k < s->n_channels; k++) {
+        const clsi_channel *c = &s->channels[k];
+        if (k != i && (c->own || !clsi_same_array(s->channels[i].name, c->name))) continue;
+        n++;
+        squares += c->rmse * c->rmse;
+        if (!(c->rmse <= worst->rmse)) worst = c;
+    }
+    if (n < CLSI_ALIKE_FROM) {
+        put(p, "RMSE of ");
+        worst = &s->channels[i];
+    } else {
+        for (size_t k = i; k < s->n_channels; k++)
+            told[k] |= clsi_same_array(s->channels[i].name, s->channels[k].name) != 0;
+        clsi_text_printf(&p->t, "%zu elements like ", n);
+        name(p, s->channels[i].name);
+        clsi_text_printf(&p->t, ": RMSE %.3g in all, the worst is ", sqrt(squares / (double)n));
+    }
+    name(p, worst->name);
+    clsi_text_printf(&p->t, " in free run %.3g (persistence %.3g, spread %.3g). ", worst->rmse,
+                     worst->persistence, worst->spread);
+}
+
+static void channel_facts(page *p, const clsi_subject *s) {
+    unsigned char *told = clsi_calloc(s->n_channels + 1, 1);
+    if (!told) p->t.failed = 1;
+    for (size_t i = 0; told && i < s->n_channels; i++)
+        if (!told[i] && !s->channels[i].own) channel_fact(p, s, i, told);
+    free(told);
+}
+
 static void expert(page *p, const clsi_subject *s) {
     put(p, "<p class=\"soft\">For an expert: ");
     if (s->simulated)
@@ -112,13 +148,7 @@ static void expert(page *p, const clsi_subject *s) {
         clsi_text_printf(&p->t, ", %llu entropy falls", (unsigned long long)s->laws.entropy_falls);
     put(p, s->simulated ? ". " : "");
     if (s->given->trajectory) trajectory_facts(p, s);
-    for (size_t i = 0; i < s->n_channels; i++) {
-        if (s->channels[i].own) continue;
-        put(p, "RMSE of ");
-        name(p, s->channels[i].name);
-        clsi_text_printf(&p->t, " in free run %.3g (persistence %.3g, spread %.3g). ",
-                         s->channels[i].rmse, s->channels[i].persistence, s->channels[i].spread);
-    }
+    channel_facts(p, s);
     if (s->followed) {
         clsi_text_printf(&p->t, "Judged along the free run over trajectory %zu of the data. ",
                          s->trials[s->followed - 1].number + 1);

@@ -39,6 +39,7 @@ void clsi_panels_clear(clsi_panels *panels) {
         for (size_t k = 0; k < p->n_curves; k++) free(p->curves[k].owned);
         free(p->curves);
         free(p->names);
+        free(p->elements);
     }
     free(panels->items);
     *panels = (clsi_panels){0};
@@ -141,8 +142,11 @@ static cls_status add_picture(const source *s, size_t table, size_t first,
     clsi_panel *p = new_panel(s->panels, 1, (const char *const *)&t->names[first]);
     if (!p) return clsi_no_memory(error);
     int time = time_column(t);
+    size_t n = clsi_span_count(span);
     p->x_name = t->names[time];
-    p->field = (clsi_field){.columns = (const double *const *)&t->columns[first],
+    if (!(p->elements = clsi_calloc(n, sizeof *p->elements))) return clsi_no_memory(error);
+    for (size_t k = 0; k < n; k++) p->elements[k] = t->columns[clsi_span_column(t, span, k)];
+    p->field = (clsi_field){.columns = p->elements,
                             .time = t->columns[time],
                             .rows = first_motion(t),
                             .row = row,
@@ -202,7 +206,6 @@ static int add_asked_field(const source *s, const char *asked, cls_status *statu
             *status = add_field(s, i, &span, error);
             return 1;
         }
-        if (n) i += n - 1;
     }
     *status = clsi_fail(error, CLS_USAGE, "%s has no array of eight or more columns %s",
                         s->labels[0], asked);
@@ -232,11 +235,9 @@ static cls_status add_fields(const source *s, unsigned char *inside, cls_error *
     cls_status status = CLS_OK;
     clsi_elements span;
     for (size_t i = 0; i < t->n_columns && !status; i++) {
-        size_t n = clsi_array_columns(t, i, &span);
-        if (!n) continue;
-        memset(inside + i, 1, n);
-        if (is_shown(t, t->names[i])) status = add_field(s, i, &span, error);
-        i += n - 1;
+        size_t n = inside[i] ? 0 : clsi_array_columns(t, i, &span);
+        for (size_t k = 0; k < n; k++) inside[clsi_span_column(t, &span, k)] = 1;
+        if (n && is_shown(t, t->names[i])) status = add_field(s, i, &span, error);
     }
     return status;
 }

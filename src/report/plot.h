@@ -33,11 +33,12 @@ typedef struct clsi_panel {
     const char *x_name; /* borrowed from the first table */
     const char **names; /* what is drawn against it; borrowed */
     size_t n_names;
-    int portrait;      /* x is not time: room around the curve, a dot where it starts */
-    double least_span; /* the y axis is never shorter: noise below this is not magnified */
-    clsi_field field;  /* instead of curves */
-    int residual;      /* model minus measurement */
-    int powers;        /* y is a logarithm to base 10 and labelled by powers of ten */
+    int portrait;            /* x is not time: room around the curve, a dot where it starts */
+    double least_span;       /* the y axis is never shorter: noise below this is not magnified */
+    clsi_field field;        /* instead of curves */
+    const double **elements; /* its columns */
+    int residual;            /* model minus measurement */
+    int powers;              /* y is a logarithm to base 10 and labelled by powers of ten */
     clsi_curve *curves;
     size_t n_curves, room;
 } clsi_panel;

@@ -2,7 +2,7 @@
  * index to the right, the second upwards, at one time.
  *
  * A field of a hundred points is no readable bundle of curves. Columns u[1], u[2], ... (or S[1][1],
- * S[1][2], ..., or cell[1]_q, cell[2]_q, ...) that stand side by side in a table, eight or more, are
+ * S[1][2], ..., or cell[1]_q, cell[2]_q, ...) of a table, eight or more, are
  * one panel. Values of both signs are blue, white and red around zero, others go from dark blue over
  * green to yellow. The picture has at most 800 x 400 cells: of more rows or elements the nearest is
  * taken. */

@@ -2,7 +2,7 @@
  *
  * Nothing here allocates after cls_simulator_create. */
 #include "simulate/simulator.h"
-#include "base/base.h"
+#include "base/alike.h"
 #include "base/misuse.h"
 #include "expr/program.h"
 #include "simulate/host.h"
@@ -417,11 +417,35 @@ static void make_paper_start(cls_simulator *sim) {
 
 /* ---- failing ---- */
 
+enum { MOST_TOLD = 12 };
+
+/* Of arrays the smallest and the largest element: the mistake is mostly where one of them is. */
 static void describe_state(const cls_simulator *sim, clsi_text *text) {
-    for (size_t i = 0; i < sim->n_state && i < 12; i++)
-        clsi_text_printf(text, "%s%s = %.8g", i ? ", " : "",
-                         cls_system_state_name(sim->stepper->s, i), sim->state[i]);
-    if (sim->n_state > 12) clsi_text_append(text, ", ...");
+    const cls_system *s = sim->stepper->s;
+    size_t first[MOST_TOLD], least[MOST_TOLD], most[MOST_TOLD], n = 0, k, rest = 0;
+    for (size_t i = 0; i < sim->n_state; i++) {
+        const char *name = cls_system_state_name(s, i);
+        for (k = 0; k < n && sim->n_state > MOST_TOLD; k++)
+            if (clsi_same_array(cls_system_state_name(s, first[k]), name)) break;
+        if (k == n || sim->n_state <= MOST_TOLD) {
+            if ((k = n) == MOST_TOLD) {
+                rest = 1;
+                continue;
+            }
+            first[n] = least[n] = most[n] = i;
+            n++;
+        }
+        if (sim->state[i] < sim->state[least[k]]) least[k] = i;
+        if (sim->state[i] > sim->state[most[k]]) most[k] = i;
+    }
+    for (k = 0; k < n; k++) {
+        clsi_text_printf(text, "%s%s = %.8g", k ? ", " : "", cls_system_state_name(s, least[k]),
+                         sim->state[least[k]]);
+        if (most[k] != least[k])
+            clsi_text_printf(text, " (the least) to %s = %.8g (the most)",
+                             cls_system_state_name(s, most[k]), sim->state[most[k]]);
+    }
+    if (rest) clsi_text_append(text, ", ...");
 }
 
 /* The term of the residual that is not finite, as the user would write it; of equations like those of `sp`. */

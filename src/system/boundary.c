@@ -27,13 +27,11 @@ enum { MAX_INPUTS = 200, MAX_RESERVOIRS = 200 };
 
 /* The formula that --set gives an input, NULL when it gives none; a number is in *value. */
 static const char *formula_set(const clsi_reader *r, const char *name, const double **value) {
-    const char *formula = NULL;
+    size_t i = clsi_set_at(r, name);
     *value = NULL;
-    for (size_t i = 0; r->set && i < r->set->n; i++)
-        if (strcmp(r->set->names[i], name) == 0) {
-            formula = r->set->formulas ? r->set->formulas[i] : NULL;
-            *value = formula ? NULL : &r->set->values[i];
-        }
+    if (i == SIZE_MAX) return NULL;
+    const char *formula = r->set->formulas ? r->set->formulas[i] : NULL;
+    *value = formula ? NULL : &r->set->values[i];
     return formula;
 }
 

@@ -418,10 +418,8 @@ cls_status clsi_read_domains(clsi_reader *r) {
 /* ---- parameters and lets ---- */
 
 static const double *value_set(const clsi_reader *r, const char *name) {
-    const double *found = NULL;
-    for (size_t i = 0; r->set && i < r->set->n; i++)
-        if (strcmp(r->set->names[i], name) == 0) found = &r->set->values[i];
-    return found;
+    size_t i = clsi_set_at(r, name);
+    return i == SIZE_MAX ? NULL : &r->set->values[i];
 }
 
 /* What a file says of a parameter. */

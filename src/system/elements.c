@@ -221,6 +221,8 @@ cls_status clsi_read_loops(clsi_loops *a, clsi_cursor *c, size_t turn, clsi_loop
             char k = r->clean[stop];
             depth += (k == '(' || k == '[') - (k == ')' || k == ']');
             if (depth == 0 && (k == ',' || k == ':')) break;
+            if (k == '\n' && clsi_find_dots(r, c->at, stop) != SIZE_MAX)
+                break; /* the colon is missing */
         }
         if (*n == CLSI_MAX_INDICES)
             return clsi_array_at(a, c->at, turn, "more than %d indices", (int)CLSI_MAX_INDICES);
@@ -228,7 +230,7 @@ cls_status clsi_read_loops(clsi_loops *a, clsi_cursor *c, size_t turn, clsi_loop
         c->at = stop;
     } while (clsi_accept(r, c, ","));
     if (clsi_accept(r, c, ":")) return CLS_OK;
-    return clsi_array_at(a, c->at, turn, "expected `:` after the range");
+    return clsi_array_at(a, out[*n - 1].range.end, turn, "expected `:` after the range");
 }
 
 static cls_status expand_formula(clsi_loops *a, clsi_cursor c, size_t turn) {
@@ -283,8 +285,11 @@ int clsi_is_sum(const clsi_reader *r, size_t at, size_t length, size_t end) {
     if (!word_is(r, at, length, "sum") || !clsi_accept(r, &c, "(")) return 0;
     clsi_skip_space(r, &c);
     size_t n = clsi_plain_word(r, c.at, c.end);
-    c.at += n;
-    return n && clsi_accept_word(r, &c, "in");
+    clsi_cursor in = {c.at + n, end};
+    if (n && clsi_accept_word(r, &in, "in")) return 1;
+    size_t close = clsi_array_closing(r, at + length, end);
+    return close &&
+           clsi_find_dots(r, c.at, close - 1) != SIZE_MAX; /* to be told how it is written */
 }
 
 static cls_status read_sum(clsi_loops *a, size_t at, size_t end, size_t turn, size_t *behind) {

@@ -215,11 +215,12 @@ static double word(evaluator *e) {
         if (p->length == length && memcmp(r->clean + p->name, r->clean + where, length) == 0)
             return of_parameter(e, p, where);
     }
-    char text[200];
+    char text[300];
+    int shown = (int)(length < 40 ? length : 40);
     snprintf(text, sizeof text,
              "`%.*s` is no number here: an index is made of numbers, the indices of loops and "
-             "parameters",
-             (int)(length < 40 ? length : 40), r->clean + where);
+             "parameters (`parameter %.*s = 10` or a loop `for %.*s in 1..N: ...` makes it one)",
+             shown, r->clean + where, shown, r->clean + where, shown, r->clean + where);
     return complain(e, where, text);
 }
 
@@ -288,7 +289,9 @@ cls_status clsi_array_integer(clsi_loops *a, size_t begin, size_t end, size_t tu
     double x;
     cls_status status = clsi_array_number(a, begin, end, turn, &x);
     if (status != CLS_OK) return status;
-    if (!(fabs(x) < 1e9) || x != floor(x))
+    if (fabs(x) >= 1e9)
+        return clsi_array_at(a, begin, turn, "an index is below 1e9, this is %g", x);
+    if (x != floor(x))
         return clsi_array_at(a, begin, turn, "an index is a whole number, this is %g", x);
     *out = (long)x;
     return CLS_OK;

@@ -208,6 +208,10 @@ const clsi_name *clsi_lookup(const clsi_reader *r, const char *name, size_t leng
 const clsi_name *clsi_name_of_symbol(const clsi_reader *r, cls_node a, int kinds);
 int clsi_names_function(const char *word);
 /* The nearest name of these kinds as " (did you mean `x`?)", or "". */
+/* What --set gives to a name, by itself or as one of w[*]: its place there, or SIZE_MAX. */
+size_t clsi_set_at(const clsi_reader *r, const char *name);
+/* Whether a name that --set gives, w or w[*], means something of these kinds. */
+int clsi_set_means(const clsi_reader *r, const char *given, int kinds);
 const char *clsi_suggest(const clsi_reader *r, const char *name, size_t length, int kinds,
                          char out[96]);
 /* All names of a kind, "S1, S2". */

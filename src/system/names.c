@@ -2,6 +2,7 @@
  *
  * Lookup is by hashing: arrays bring names by the hundred thousand. A formula is checked after it is parsed, on its symbols, so that a `let` cannot smuggle
  * a velocity into a hamiltonian. */
+#include "base/alike.h"
 #include "base/probe.h"
 #include "expr/graph.h"
 #include "expr/vocabulary.h"
@@ -185,6 +186,30 @@ cls_status clsi_insert_name(clsi_reader *r, const char *name, size_t length, cls
     return CLS_OK;
 }
 
+size_t clsi_set_at(const clsi_reader *r, const char *name) {
+    size_t found = SIZE_MAX, pattern = SIZE_MAX;
+    for (size_t i = 0; r->set && i < r->set->n; i++) {
+        char flat[CLSI_ELEMENT_ROOM];
+        const char *given = r->set->names[i];
+        if (clsi_element_name(given, flat)) given = flat;
+        if (strcmp(given, name) == 0)
+            found = i;
+        else if (strchr(given, '*') && clsi_means_element(given, name))
+            pattern = i;
+    }
+    return found != SIZE_MAX ? found : pattern;
+}
+
+int clsi_set_means(const clsi_reader *r, const char *given, int kinds) {
+    char flat[CLSI_ELEMENT_ROOM];
+    if (clsi_element_name(given, flat)) given = flat;
+    if (clsi_lookup(r, given, strlen(given), kinds)) return 1;
+    for (size_t i = 0; i < r->n_names && strchr(given, '*'); i++)
+        if (((int)r->names[i].kind & kinds) && clsi_means_element(given, r->names[i].name))
+            return 1;
+    return 0;
+}
+
 const char *clsi_suggest(const clsi_reader *r, const char *name, size_t length, int kinds,
                          char out[96]) {
     char word[64];
@@ -194,24 +219,25 @@ const char *clsi_suggest(const clsi_reader *r, const char *name, size_t length, 
     if (!words) return out;
     for (size_t i = 0; i < r->n_names; i++)
         words[i] = ((int)r->names[i].kind & kinds) ? r->names[i].name : NULL;
-    const char *near = cls_nearest_word(word, r->n_names, words);
-    if (near) snprintf(out, 96, " (did you mean `%s`?)", near);
+    char hint[200];
+    const char *near = NULL;
+    if (!*clsi_array_hint(word, r->n_names, words, hint))
+        near = cls_nearest_word(word, r->n_names, words);
+    if (near) snprintf(hint, sizeof hint, "did you mean `%.63s`?", near);
+    if (*hint) snprintf(out, 96, " (%.92s)", hint);
     free(words);
     return out;
 }
 
 const char *clsi_list_names(const clsi_reader *r, int kinds, char out[256]) {
-    size_t used = 0;
-    out[0] = 0;
-    for (size_t i = 0; i < r->n_names; i++) {
-        if (!((int)r->names[i].kind & kinds)) continue;
-        if (used > 180) {
-            snprintf(out + used, 256 - used, ", ...");
-            break;
-        }
-        used +=
-            (size_t)snprintf(out + used, 256 - used, "%s%s", used ? ", " : "", r->names[i].name);
-    }
+    const char **words = clsi_calloc(r->n_names + 1, sizeof *words);
+    clsi_text list = {0};
+    for (size_t i = 0; words && i < r->n_names; i++)
+        words[i] = ((int)r->names[i].kind & kinds) ? r->names[i].name : NULL;
+    if (words) clsi_alike_names(&list, r->n_names, words, 170);
+    snprintf(out, 256, "%s", list.failed || !list.data ? "" : list.data);
+    clsi_text_clear(&list);
+    free(words);
     return out;
 }
 

@@ -338,8 +338,8 @@ static cls_status check_set(clsi_reader *r) {
         const char *name = r->set->names[i];
         int both = CLSI_PARAMETER | CLSI_INPUT;
         if (r->set->formulas && r->set->formulas[i]) {
-            if (clsi_lookup(r, name, strlen(name), CLSI_INPUT)) continue;
-            if (clsi_lookup(r, name, strlen(name), CLSI_PARAMETER))
+            if (clsi_set_means(r, name, CLSI_INPUT)) continue;
+            if (clsi_set_means(r, name, CLSI_PARAMETER))
                 return clsi_fail(r->error, CLS_USAGE,
                                  "parameter %s cannot be set to '%.200s': it must be a number "
                                  "(only an input can be a formula of t)",
@@ -349,7 +349,7 @@ static cls_status check_set(clsi_reader *r) {
                              "parameter %s cannot be set to %g: it must be a "
                              "finite number",
                              name, r->set->values[i]);
-        if (clsi_lookup(r, name, strlen(name), both)) continue;
+        if (clsi_set_means(r, name, both)) continue;
         clsi_list_names(r, both, list);
         return clsi_fail(r->error, CLS_USAGE, "%s has no parameter%s `%s`%s; %s%s", r->file,
                          r->s->nu ? " or input" : "", name,

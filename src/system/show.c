@@ -5,7 +5,7 @@
  *
  *   q' = K v,   p' = -K^T H_q + P v + sum_i F_i + external force,   
  *   T_i S_i' = -F_i.v + sum_j kappa_ij (T_j - T_i). */
-#include "base/base.h"
+#include "base/alike.h"
 #include "base/misuse.h"
 #include "system/system.h"
 #include <ctype.h>
@@ -294,18 +294,32 @@ static void put_anchors(page *p) {
     }
 }
 
-static void put_start(page *p) {
-    const cls_system *s = p->s;
+/* A list with what is alike in it folded. */
+static void put_items(page *p, const char *head, clsi_text *list) {
+    if (list->failed) p->text.failed = 1;
+    if (list->length) {
+        clsi_text_append(&p->text, head);
+        clsi_alike_items(&p->text, list->data);
+    }
+    clsi_text_clear(list);
+}
+
+static void list_start(const cls_system *s, clsi_text *out) {
     const cls_node *lists[] = {s->q, s->v, s->p, s->S, s->T};
     const size_t sizes[] = {s->nq, s->n, s->n, s->m, s->m};
-    size_t slot = 0, shown = 0;
+    size_t slot = 0;
     for (int l = 0; l < 5; l++)
         for (size_t i = 0; i < sizes[l]; i++, slot++) {
+            char value[CLSI_NUMBER];
             if (isnan(s->start[slot])) continue;
-            clsi_text_printf(&p->text, "%s%s = ", shown++ ? ", " : "\n  start       ",
-                             cls_node_name(s->g, lists[l][i]));
-            put_number(p, s->start[slot]);
+            clsi_format_double(s->start[slot], value);
+            clsi_text_printf(out, "%s%s = %s", out->length ? ", " : "",
+                             cls_node_name(s->g, lists[l][i]), value);
         }
+}
+
+static void put_times(page *p) {
+    const cls_system *s = p->s;
     clsi_text_append(&p->text, "\n  step        ");
     put_number(p, s->step);
     clsi_text_append(&p->text, "\n  until       ");
@@ -358,10 +372,13 @@ static void put_summary(page *p) {
     if (!s->ode) put_external(p);
     put_laws(p);
     put_anchors(p);
-    clsi_text_append(&p->text, "\n  state       ");
+    clsi_text state = {0}, start = {0};
     for (size_t i = 0; i < cls_system_state_count(s); i++)
-        clsi_text_printf(&p->text, "%s%s", i ? ", " : "", cls_system_state_name(s, i));
-    put_start(p);
+        clsi_text_printf(&state, "%s%s", i ? ", " : "", cls_system_state_name(s, i));
+    put_items(p, "\n  state       ", &state);
+    list_start(s, &start);
+    put_items(p, "\n  start       ", &start);
+    put_times(p);
 }
 
 /* ---- equations ---- */
@@ -482,6 +499,14 @@ static cls_status put_equations(page *p, int with_formula, cls_error *error) {
     return cls_graph_status(s->g, error);
 }
 
+/* For a person: of a thousand lines that differ in their indices the first and the last. */
+static void fold(clsi_text *text) {
+    clsi_text folded = {.failed = text->failed};
+    clsi_alike_lines(&folded, text->data);
+    clsi_text_clear(text);
+    *text = folded;
+}
+
 /* Alone: one name per line, for scripts. */
 static void put_parts(page *p) {
     const cls_system *s = p->s;
@@ -501,6 +526,7 @@ cls_status cls_system_show(const cls_system *s, unsigned what, char **text, cls_
     page p = {view, {0}, 0};
     if (what & CLS_SHOW_SUMMARY) put_summary(&p);
     if (what & CLS_SHOW_EQUATIONS) status = put_equations(&p, !(what & CLS_SHOW_SUMMARY), error);
+    if (p.text.length) fold(&p.text);
     if (status == CLS_OK && (what & CLS_SHOW_LATEX)) {
         p.latex = 1;
         status = put_equations(&p, 1, error);

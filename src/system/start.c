@@ -5,7 +5,7 @@
  * exact Jacobian of d, damped until the residual falls, from a few guesses. Temperatures are
  * compared and unknown in their logarithm: entropies of gases are linear in it. Cost: some
  * microseconds, once per start. A solution is not promised to be the only one. */
-#include "base/base.h"
+#include "base/alike.h"
 #include "base/misuse.h"
 #include "expr/graph.h"
 #include "expr/program.h"
@@ -88,14 +88,15 @@ static cls_status unknown_name(const cls_system *s, const char *name, cls_error 
     const char **words = clsi_calloc(slots, sizeof *words);
     if (!words) return clsi_no_memory(error);
     clsi_text list = {0};
-    for (size_t i = 0; i < slots; i++) {
-        words[i] = slot_name(s, i);
-        if (i < 40) clsi_text_printf(&list, "%s%s", i ? ", " : "", words[i]);
-    }
-    const char *near = cls_nearest_word(name, slots, words);
+    char hint[200];
+    for (size_t i = 0; i < slots; i++) words[i] = slot_name(s, i);
+    clsi_alike_names(&list, slots, words, 600);
+    const char *near = NULL;
+    if (!*clsi_array_hint(name, slots, words, hint)) near = cls_nearest_word(name, slots, words);
+    if (near) snprintf(hint, sizeof hint, "did you mean `%.63s`?", near);
     (void)clsi_fail(error, CLS_USAGE, "start: %s has no variable `%s`%s%s%s; it has %s", s->name,
-                    name, near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "",
-                    list.failed ? "" : list.data);
+                    name, *hint ? " (" : "", hint, *hint ? ")" : "",
+                    list.failed || !list.data ? "" : list.data);
     clsi_text_clear(&list);
     free(words);
     return CLS_USAGE;
@@ -110,19 +111,61 @@ static size_t rival_of(const cls_system *s, size_t slot) {
     return slot < nq + 2 * n + m ? slot + m : slot - m;
 }
 
+/* Gives one slot its value; `mine` knows what has been given already. */
+static cls_status give(const cls_system *s, size_t slot, double value, double *slots, double *mine,
+                       cls_error *error) {
+    size_t rival = rival_of(s, slot);
+    if (!isnan(mine[slot]))
+        return clsi_fail(error, CLS_USAGE, "start: %s is given twice", slot_name(s, slot));
+    if (rival != SIZE_MAX && !isnan(mine[rival]))
+        return clsi_fail(error, CLS_USAGE,
+                         "start: %s and %s are both given, but one follows "
+                         "from the other: give one",
+                         slot_name(s, rival), slot_name(s, slot));
+    mine[slot] = slots[slot] = value;
+    if (rival != SIZE_MAX) slots[rival] = NAN;
+    return CLS_OK;
+}
+
+/* u[*]: all elements of u, which others may still be given to one by one. */
+static cls_status give_arrays(const cls_system *s, const cls_assignments *given, double *slots,
+                              double *mine, cls_error *error) {
+    size_t count = s->nq + 2 * s->n + 2 * s->m, patterns = 0;
+    cls_status status = CLS_OK;
+    for (size_t i = 0; given && i < given->n && status == CLS_OK; i++) {
+        char flat[CLSI_ELEMENT_ROOM];
+        const char *name = clsi_element_name(given->names[i], flat) ? flat : given->names[i];
+        int found = 0;
+        if (!strstr(name, "[*]") || !isfinite(given->values[i])) continue;
+        patterns++;
+        for (size_t slot = 0; slot < count && status == CLS_OK; slot++)
+            if (clsi_means_element(name, slot_name(s, slot))) {
+                status = give(s, slot, given->values[i], slots, mine, error);
+                found = 1;
+            }
+        if (!found) return unknown_name(s, name, error);
+    }
+    for (size_t i = 0; i < count && patterns; i++) mine[i] = NAN;
+    return status;
+}
+
 static cls_status merge(const cls_system *s, const cls_assignments *given, double *slots,
                         double *accounts, cls_error *error) {
     size_t count = s->nq + 2 * s->n + 2 * s->m;
     double *mine = slots + count; /* only what was given here, to find contradictions */
     for (size_t i = 0; i < count; i++) mine[i] = NAN;
     memcpy(slots, s->start, count * sizeof *slots);
-    for (size_t i = 0; given && i < given->n; i++) {
-        const char *name = given->names[i];
+    size_t next = 0; /* names mostly come in their order */
+    cls_status status = give_arrays(s, given, slots, mine, error);
+    for (size_t i = 0; given && i < given->n && status == CLS_OK; i++) {
+        char element[CLSI_ELEMENT_ROOM];
+        const char *name = clsi_element_name(given->names[i], element) ? element : given->names[i];
         double value = given->values[i];
         if (!isfinite(value))
             return clsi_fail(error, CLS_USAGE, "start: %s is %g, it must be a finite number", name,
                              value);
-        size_t slot = 0, account = 0, n_accounts = clsi_account_count(s);
+        if (strstr(name, "[*]")) continue;
+        size_t tried = 0, account = 0, n_accounts = clsi_account_count(s);
         while (account < n_accounts &&
                strcmp(name, clsi_account_name(clsi_account_at(s, account))) != 0)
             account++;
@@ -131,20 +174,14 @@ static cls_status merge(const cls_system *s, const cls_assignments *given, doubl
             continue;
         }
         const char *flat = clsi_port_momentum(s, name); /* a storage's own name of a momentum */
-        while (slot < count && strcmp(slot_name(s, slot), flat ? flat : name) != 0) slot++;
-        if (slot == count) return unknown_name(s, name, error);
-        size_t rival = rival_of(s, slot);
-        if (!isnan(mine[slot]))
-            return clsi_fail(error, CLS_USAGE, "start: %s is given twice", name);
-        if (rival != SIZE_MAX && !isnan(mine[rival]))
-            return clsi_fail(error, CLS_USAGE,
-                             "start: %s and %s are both given, but one follows "
-                             "from the other: give one",
-                             slot_name(s, rival), name);
-        mine[slot] = slots[slot] = value;
-        if (rival != SIZE_MAX) slots[rival] = NAN;
+        while (tried < count &&
+               strcmp(slot_name(s, (next + tried) % count), flat ? flat : name) != 0)
+            tried++;
+        if (tried == count) return unknown_name(s, name, error);
+        next = (next + tried) % count;
+        status = give(s, next, value, slots, mine, error);
     }
-    return CLS_OK;
+    return status;
 }
 
 static cls_status check_complete(const cls_system *s, const double *slots, cls_error *error) {

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/base.h"
+#include "base/alike.h"
 #include "tests/folder.h"
 #include <clausius/random.h>
 #include <errno.h>
@@ -412,8 +412,82 @@ static void test_number_edges(void **state) {
     }
 }
 
+static void check_items(const char *list, const char *expected) {
+    clsi_text out = {0};
+    clsi_alike_items(&out, list);
+    assert_false(out.failed);
+    assert_string_equal(out.data ? out.data : "", expected);
+    clsi_text_clear(&out);
+}
+
+/* Nine of a shape are folded, eight are not; names with digits are no elements; numbers may differ, words may not. */
+static void test_what_is_alike(void **state) {
+    (void)state;
+    check_items("", "");
+    check_items("a", "a");
+    check_items("u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8]",
+                "u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8]");
+    check_items("t, u[0], u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], e",
+                "t, u[0], ..., u[8], e");
+    check_items("u1, u2, u3, u4, u5, u6, u7, u8, u9, u10",
+                "u1, u2, u3, u4, u5, u6, u7, u8, u9, u10");
+    check_items("x[1] = 1, x[2] = -2e-5, x[3] = 0.3, x[4] = 4, x[5] = 5, x[6] = 6, x[7] = 7, "
+                "x[8] = 8, x[9] = -9, v = 1",
+                "x[1] = 1, ..., x[9] = -9, v = 1");
+    clsi_text out = {0};
+    clsi_text lines = {0};
+    for (int i = 1; i <= 10; i++) clsi_text_printf(&lines, "  a[%d] = b%d\n  c[%d] = d\n", i, i, i);
+    clsi_text_append(&lines, "head\n\n  c[1] = d\n");
+    clsi_alike_lines(&out, lines.data);
+    char *put =
+        strstr(out.data, "  c[1] = d\n  ...         (8 more like these two)\n  c[10] = d\n");
+    assert_non_null(put);
+    assert_non_null(strstr(out.data, "  a[7] = b7\n")); /* b1, b2, ... are names */
+    assert_non_null(strstr(out.data, "head\n\n  c[1] = d\n"));
+    clsi_text_clear(&out);
+    clsi_text_clear(&lines);
+}
+
+static void test_names_of_elements(void **state) {
+    (void)state;
+    const char *names[] = {"x",       "u[1]",    "u[2]",      "u[3]",
+                           "S[0][1]", "S[0][2]", "cell[1]_q", "cell[2]_q"};
+    char out[200], flat[CLSI_ELEMENT_ROOM];
+    assert_string_equal(clsi_array_hint("u[4]", 8, names, out), "`u` goes from 1 to 3");
+    assert_string_equal(clsi_array_hint("u", 8, names, out), "`u` is an array: `u[1]` to `u[3]`");
+    assert_string_equal(clsi_array_hint("u[2..3]", 8, names, out),
+                        "`u` is an array: `u[1]` to `u[3]`");
+    assert_string_equal(clsi_array_hint("S[1][1]", 8, names, out),
+                        "`S` goes from `S[0][1]` to `S[0][2]`");
+    assert_string_equal(clsi_array_hint("S[1]", 8, names, out), "`S` has 2 indices: `S[0][1]`");
+    assert_string_equal(clsi_array_hint("cell[3]_q", 8, names, out), "`cell_q` goes from 1 to 2");
+    assert_string_equal(clsi_array_hint("cell[3]_p", 8, names, out), "");
+    assert_string_equal(clsi_array_hint("y", 8, names, out), "");
+    assert_string_equal(clsi_array_hint("[3]", 8, names, out), "");
+    assert_true(clsi_element_name("S[1, 2]", flat));
+    assert_string_equal(flat, "S[1][2]");
+    assert_true(clsi_element_name("S[*,*]", flat));
+    assert_string_equal(flat, "S[*][*]");
+    assert_false(clsi_element_name("speed [m/s, mean]", flat));
+    assert_false(clsi_element_name("u[3]", flat));
+    char longest[400];
+    memset(longest, 'x', 399);
+    memcpy(longest + 390, "[1,2]", 6);
+    assert_false(clsi_element_name(longest, flat));
+    assert_true(clsi_means_element("S[*][2]", "S[0][2]"));
+    assert_false(clsi_means_element("S[*][2]", "S[0][1]"));
+    assert_false(clsi_means_element("u[*]", "u[1][2]"));
+    assert_true(clsi_means_element("cell[*]_q", "cell[12]_q"));
+    assert_false(clsi_means_element("u[*]", "u"));
+    assert_true(clsi_same_array("u[1]", "u[3]"));
+    assert_false(clsi_same_array("u[1]", "v[1]"));
+    assert_false(clsi_same_array("x", "x"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_alike),
+        cmocka_unit_test(test_names_of_elements),
         cmocka_unit_test(test_fail),
         cmocka_unit_test(test_medians),
         cmocka_unit_test(test_nearest_word),

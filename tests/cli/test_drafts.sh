@@ -399,6 +399,12 @@ test_names_of_drafts() {
     run "$CLAUSIUS" new --from '2026 run.csv'
     expect_ok
     expect_stderr "clausius learn x2026_run.clausius '2026 run.csv' -o x2026_run.safetensors"
+    # a force by its letter alone
+    printf 't,F,x\n0,1,1\n1,0.5,1.5\n2,-0.2,1.1\n3,0.4,0.3\n' >pushed.csv
+    run "$CLAUSIUS" new pushed --from pushed.csv
+    expect_ok
+    expect_in_file '^input +F_2 ' pushed.clausius
+    expect_in_file '^external force: x <- b_F_2\*F_2' pushed.clausius
     run "$CLAUSIUS" new
     expect_exit 2
     expect_stderr 'the NAME of the new system is missing'

@@ -150,6 +150,46 @@ test_what_the_data_cannot_tell() {
     grep -q '4 directions of the coefficients change nothing that was measured' m.html || fail "the null space is not told"
 }
 
+# A recording whose time is called t, as textbooks have it: everything that learn prints as the next command takes it. The body's
+# temperature, which nobody measured, was at its start throughout: a friction in v alone says nothing of it.
+test_time_called_t() {
+    cat >pushed.clausius <<'EOF'
+system "pushed, in oil"
+coordinate x
+temperature T
+input u
+thermal lagrangian v.x^2/2 - x^2/2 + 1000*T*(log(T/300) - 1)
+friction F on T: x <- unknown dry + viscous
+external force: x <- u
+start x = 0.5, v.x = 0, T = 300
+step 0.05
+until 20
+EOF
+    sed 's/unknown dry + viscous/-0.3*v.x/' pushed.clausius >truth.clausius
+    run "$CLAUSIUS" simulate truth.clausius --set "u=sin(1.3*t)" --scheme bdf --quiet -o truth.csv
+    expect_ok
+    python3 - >run.csv <<'EOF'
+import csv, math
+print("t,u,x")
+for row in csv.DictReader(line for line in open("truth.csv") if line[0] != "#"):
+    time = float(row["time"])
+    print(f"{time:.2f},{math.sin(1.3 * time)},{row['x']}")
+EOF
+    run "$CLAUSIUS" learn pushed.clausius run.csv -o m.safetensors
+    expect_ok
+    run "$CLAUSIUS" simulate m.safetensors --inputs run.csv -o learned.csv
+    expect_ok
+    expect_no_stderr 'leaves the range'
+    run "$CLAUSIUS" simulate m.safetensors --inputs run.csv --from run.csv -o again.csv
+    expect_ok
+    run "$CLAUSIUS" report m.safetensors --data run.csv -o page.html
+    expect_ok
+    run "$CLAUSIUS" compare m.safetensors run.csv --columns x --tolerance 1e-2
+    expect_ok
+    run "$CLAUSIUS" audit learned.csv
+    expect_ok
+}
+
 test_report_says_what_is_missing() {
     run "$CLAUSIUS" report pendulum
     expect_exit 2

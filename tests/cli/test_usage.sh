@@ -266,4 +266,14 @@ test_new_refuses_bad_names_and_places() {
     expect_exit 5
 }
 
+# options that say how data are read, where none are
+test_reading_without_a_file() {
+    for words in '--columns q' '--map a=b' '--dt 3' '--array u' '--missing drop'; do
+        run "$CLAUSIUS" simulate pendulum --steps 1 $words -o no.csv
+        expect_exit 2
+        expect_stderr "${words%% *} says how a file is read, and needs --from, --inputs or --at FILE"
+        expect_no_file no.csv
+    done
+}
+
 run_tests

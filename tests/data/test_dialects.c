@@ -82,7 +82,7 @@ static void test_dresses(void **state) {
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         cls_table *t = good(files[i].text, NULL);
         if (cls_table_columns(t) != 3 || cls_table_rows(t) != 2) fail_msg("%s", files[i].text);
-        static const char *const names[] = {"t", "x", "v"};
+        static const char *const names[] = {"time", "x", "v"};
         static const double values[3][2] = {{0, 0.5}, {1, -3}, {2, 40}};
         for (size_t c = 0; c < 3; c++) {
             assert_string_equal(cls_table_name(t, c), names[c]);
@@ -106,7 +106,7 @@ static void test_quotients(void **state) {
     assert_string_equal(cls_table_name(t, 2), "x/m");
     cls_table_free(&t);
     t = good("t/s,dx/dt,(a/b,/m\n0,1,2,3\n0.5,-3,40,4\n", NULL);
-    static const char *const names[] = {"t", "dx/dt", "(a/b", "/m"};
+    static const char *const names[] = {"time", "dx/dt", "(a/b", "/m"};
     for (size_t i = 0; i < 4; i++) assert_string_equal(cls_table_name(t, i), names[i]);
     cls_table_free(&t);
     cls_read_options o = {.size = sizeof o, .map = "q=phi/deg"};

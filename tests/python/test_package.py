@@ -88,6 +88,16 @@ def test_map_and_check(tmp_path):
         cl.read(tmp_path / "*.nothing")
 
 
+def test_time_called_t():
+    """A column t is the time of all that a system does with data, as in files."""
+    system = cl.system("pendulum")
+    run = system.simulate(steps=20)
+    named, short = ({name: run["time"], "q": run["q"], "p.q": run["p.q"]} for name in ("time", "t"))
+    assert (system.follow(short)["q"] == system.follow(named)["q"]).all()
+    frame = pytest.importorskip("pandas").DataFrame(short).set_index("t")
+    assert (system.follow(frame)["q"] == system.follow(named)["q"]).all()
+
+
 def test_wrong_options(piston):
     with pytest.raises(TypeError, match="did you mean 'tolerance'"):
         piston.simulate(steps=1, tolerence=1)

@@ -62,8 +62,38 @@ static cls_status argument_inputs(const cls_system *s, clsi_learned *l, cls_erro
 /* "a; x - y": is one of them more than a name? */
 static int has_formula(const char *of) {
     for (const char *c = of; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("_.'; ", *c)) return 1;
+        if (!isalnum((unsigned char)*c) && !strchr("_.'; []", *c)) return 1; /* T[3] is a name */
     return 0;
+}
+
+static int is_named(const char *spec, const char *name) {
+    size_t n = strlen(name);
+    for (const char *at = spec; (at = strstr(at, name)); at += n) {
+        char before = at > spec ? at[-1] : ' ', behind = at[n];
+        if (!isalnum((unsigned char)before) && !strchr("_.", before) &&
+            !isalnum((unsigned char)behind) && !strchr("_['", behind))
+            return 1;
+    }
+    return 0;
+}
+
+/* Of terms in a system of many variables: those that the terms are made of; of none, as in terms(1), any one, for a
+ * field has an input. */
+static cls_status inputs_of_terms(const cls_system *s, clsi_unknown *u, cls_error *error) {
+    const cls_node *const lists[] = {s->q, s->formalism == CLS_HAMILTONIAN ? s->p : s->v,
+                                     s->formalism == CLS_THERMAL_LAGRANGIAN ? s->T : s->S};
+    const size_t sizes[] = {s->nq, s->n, s->m};
+    const char *first = NULL;
+    cls_status status = CLS_OK;
+    for (int k = 0; k < 3; k++)
+        for (size_t i = 0; i < sizes[k] && status == CLS_OK; i++) {
+            const char *name = cls_node_name(s->g, lists[k][i]);
+            if (!first) first = name;
+            if (is_named(u->spec, name)) status = clsi_add_input(&u->learned, error, "%s", name);
+        }
+    if (status == CLS_OK && !u->learned.d && first)
+        status = clsi_add_input(&u->learned, error, "%s", first);
+    return status;
 }
 
 /* Observables (q, v, log T) for a thermal lagrangian; (q, p, S) for a hamiltonian, where a named
@@ -84,6 +114,9 @@ cls_status clsi_choose_inputs(const cls_system *s, clsi_unknown *u, const clsi_p
     if (u->convex) return clsi_convex_inputs(s, points, u, error);
     /* a potential beside momenta has positions alone */
     int potential = s->formalism == CLS_HAMILTONIAN && u->kind == CLSI_PART_LET;
+    if (raw && u->spec && !points->intervals && !s->ode &&
+        s->nq + s->n + s->m > CLSI_FIELD_MAX_INPUTS)
+        return inputs_of_terms(s, u, error);
     if (points->intervals) return clsi_position_inputs(s, l, raw && !potential, error);
     int thermal = s->formalism == CLS_THERMAL_LAGRANGIAN;
     int moving = thermal || s->ode || u->kind != CLSI_PART_LET;

@@ -1,0 +1,69 @@
+/* Columns of one array (u[1], u[2], ...; cell[1]_q, cell[2]_q, ...) are one line for a person: nobody reads a
+ * thousand. Names alone say which they are; they need not stand together. */
+#include "cli.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ONE_LINE_FROM = 9 };
+
+/* u[*], S[*][*], cell[*]_q; 0 where the name is that of no element. */
+static int pattern_of(const char *name, char *out, size_t room) {
+    size_t used = 0, indices = 0;
+    while (*name && used + 2 < room) {
+        out[used++] = *name;
+        if (*name++ != '[') continue;
+        size_t digits = strspn(name, "-0123456789");
+        if (!digits || name[digits] != ']') return 0;
+        out[used++] = '*';
+        name += digits;
+        indices++;
+    }
+    out[used] = 0;
+    return !*name && indices > 0;
+}
+
+int cli_is_element(const char *name, const char *pattern) {
+    char own[128];
+    return pattern_of(name, own, sizeof own) && !strcmp(own, pattern);
+}
+
+cls_status cli_arrays_find(size_t n, const char *const *names, cli_arrays *out, cls_error *error) {
+    size_t room = 0, last = 0;
+    *out = (cli_arrays){.of = malloc((n + 1) * sizeof *out->of)};
+    for (size_t i = 0; out->of && i < n; i++) {
+        char pattern[128];
+        size_t k = 0;
+        out->of[i] = SIZE_MAX;
+        if (!pattern_of(names[i], pattern, sizeof pattern)) continue;
+        for (; k < out->n; k++) { /* that of the neighbour first */
+            size_t at = last + k < out->n ? last + k : last + k - out->n;
+            if (strcmp(out->list[at].name, pattern)) continue;
+            last = at;
+            break;
+        }
+        if (k == out->n) {
+            if (out->n == room) {
+                cli_array *more = realloc(out->list, (room = 2 * room + 8) * sizeof *more);
+                if (!more) return cli_no_memory(error);
+                out->list = more;
+            }
+            last = out->n++;
+            out->list[last] = (cli_array){.first = i};
+            strcpy(out->list[last].name, pattern);
+        }
+        out->of[i] = last;
+        out->list[last].count++;
+    }
+    if (!out->of) return cli_no_memory(error);
+    for (size_t i = 0; i < n; i++)
+        if (out->of[i] != SIZE_MAX && out->list[out->of[i]].count < ONE_LINE_FROM)
+            out->of[i] = SIZE_MAX;
+    return CLS_OK;
+}
+
+void cli_arrays_free(cli_arrays *a) {
+    free(a->of);
+    free(a->list);
+    *a = (cli_arrays){0};
+}
