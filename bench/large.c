@@ -25,8 +25,10 @@
 #include <sunnonlinsol/sunnonlinsol_fixedpoint.h>
 #include <time.h>
 
-/* Of a run to t = 10 the best of so many: others share the machine. */
-enum { ROUNDS = 9 };
+/* Of a run to t = 10 the best of so many: others share the machine. Of short ones what is behind the best twentieth
+ * of those that fit in these seconds: clocks of virtual machines jump, and a run was seen to take no time. */
+enum { ROUNDS = 9, PART = 20, MOST_ROUNDS = 10000 };
+static const double at_least = 0.3;
 
 /* Of the processor; with BENCH_WALL set of the clock on the wall, for a quiet machine: processor clocks of virtual machines
  * were seen to be off by a factor of two. */
@@ -261,13 +263,20 @@ static const char text[] =
     "for i in 1..N-1: heat exchange s[i] <-> s[i+1]: kappa\n"
     "for i in 1..N: start u[i] = sin(pi*i/8), v.u[i] = 0, s[i] = 0\n";
 
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
 static int by_library(const char *scheme, sunindextype n, double h, const char *file) {
     char system[2000];
     cls_error error;
     cls_system *s;
     cls_simulator *sim;
     cls_simulate_options o = cls_simulate_defaults();
-    double *z = calloc((size_t)(3 * n), sizeof *z), best = 1e9;
+    double *z = calloc((size_t)(3 * n), sizeof *z), spent = 0;
+    static double took[MOST_ROUNDS];
+    size_t rounds = 0;
     snprintf(system, sizeof system, text, (long)n, kappa);
     o.scheme = scheme;
     o.h = h;
@@ -276,20 +285,17 @@ static int by_library(const char *scheme, sunindextype n, double h, const char *
         cls_simulator_create(s, &o, &sim, &error) != CLS_OK ||
         cls_system_start(s, NULL, z, &error) != CLS_OK)
         return fprintf(stderr, "%s\n", error.message), 1;
-    for (int round = 0; round < ROUNDS; round++) {
+    while (rounds < ROUNDS || (spent < at_least && rounds < MOST_ROUNDS)) {
         if (cls_simulator_start(sim, 0, z, &error) != CLS_OK) return 1;
         double begin = seconds();
         if (cls_simulator_go(sim, 10, &error) != CLS_OK)
             return fprintf(stderr, "%s\n", error.message), 1;
-        best = fmin(best, seconds() - begin);
+        took[rounds] = seconds() - begin;
+        spent += took[rounds++];
     }
-    printf("%.6f %.3e\n", best, error_of(n, cls_simulator_state(sim), file));
+    qsort(took, rounds, sizeof *took, ascending);
+    printf("%.6f %.3e\n", took[rounds / PART], error_of(n, cls_simulator_state(sim), file));
     return 0;
-}
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static int steps(long n, const char *scheme, double h) {

@@ -60,11 +60,12 @@ def runge_kutta(z, h, n):
 
 
 compiled = jax.jit(runge_kutta, static_argnums=2)
-for n in (3000, 6000) if STIFF else (30, 160, 200):  # the limit of stability is at 2,900 steps where it is stiff
+for n in (3000, 6000) if STIFF else (30, 32, 160, 200):  # the limit of stability is at 2,900 steps where it is stiff
     compiled(START, 10 / n, n).block_until_ready()
-    best = float("inf")
-    for _ in range(9):
+    spent = []
+    while len(spent) < 9 or sum(spent) < 0.3:  # as bench/large.c does
         begin = clock()
         found = compiled(START, 10 / n, n).block_until_ready()
-        best = min(best, clock() - begin)
+        spent.append(clock() - begin)
+    best = sorted(spent)[len(spent) // 20]
     show("JAX rk4", f"{10 / n:.4g}", best, numpy.asarray(found))

@@ -90,7 +90,7 @@ print(f"{name:20} {n / a:12.3g} {n / slow:12.3g} {n / b:12.3g} {a / b:8.2f} {slo
 done
 # Exported steps without equations beside those that solve them, at the same step; best of five, processor time.
 printf '\n%-20s' 'exported, per second'
-schemes=(discrete-gradient discrete-gradient-4 rk4 lawful-rk4 lawful-rk8)
+schemes=(discrete-gradient discrete-gradient-4 rk4 lawful-rk4 lawful-rk6 lawful-rk8)
 printf ' %20s' "${schemes[@]}"
 for s in ideal-gas-piston thermal-oscillator two-body; do
     printf '\n%-20s' "$s"

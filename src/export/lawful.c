@@ -42,9 +42,10 @@ static const char answers[] =
     "#define CLSI_RUN_STAGE(sim, in, to) clsi_run_stage(sim, to)\n"
     "#define CLSI_RUN_ASCENT(sim, to) clsi_run_ascent(sim, to)\n"
     "#define CLSI_LAWFUL_ADD lawful_add\n"
+    "#define CLSI_LAWFUL_PAIR lawful_pair\n"
     "#define CLSI_LAWFUL_LEAVE lawful_leave\n"
-    "#define CLSI_LAWFUL_TURN lawful_turn\n"
-    "#define CLSI_LAWFUL_MOVE lawful_move\n"
+    "#define CLSI_LAWFUL_TAKE lawful_take\n"
+    "#define CLSI_LAWFUL_LOST(sim) ((void)(sim))\n"
     "#define CLSI_LAWFUL_PRODUCTS lawful_products\n"
     "\n/* The rates of a stage, whose state and inputs stand where the step reads its own. */\n"
     "static void clsi_run_stage(cls_simulator *sim, double *to) {\n"
@@ -93,12 +94,11 @@ void clsi_append_lawful(clsi_text *out, const clsi_export *e) {
 
 void clsi_append_lawful_struct(clsi_text *out, const clsi_export *e) {
     if (!clsi_export_is_lawful(e)) return;
-    clsi_text_printf(
-        out,
-        "/* Stages of a step and their weights. */\ntypedef struct %s_lawful {\n"
-        "    double stage[%zu], change[%zu], along[%zu], slope[%zu];\n} %s_lawful;\n\n",
-        e->prefix, (size_t)e->sp->scheme->tableau->stages * e->n_state, e->n_state, e->n_state,
-        e->sp->nz + 1, e->prefix);
+    clsi_text_printf(out,
+                     "/* Stages of a step and their weights. */\ntypedef struct %s_lawful {\n"
+                     "    double stage[%zu], change[%zu], slope[%zu];\n} %s_lawful;\n\n",
+                     e->prefix, (size_t)e->sp->scheme->tableau->stages * e->n_state, e->n_state,
+                     e->sp->nz + 1, e->prefix);
 }
 
 /* Operations of a program, those of networks included. */
@@ -108,15 +108,22 @@ static double cost_of(const cls_program *p) {
     return cost;
 }
 
-/* What is added up: the stages before each, the change of the state, and once D. */
+/* What is added up: the stages before each, and for each that has a weight what it adds to the energy. */
 static double cost_of_sums(const clsi_export *e) {
     const clsi_tableau *m = e->sp->scheme->tableau;
-    double nz = (double)e->sp->nz, n = (double)e->n_state, sum = 0;
+    double nz = (double)e->sp->nz, sum = 0;
     for (int i = 0; i < m->stages; i++) {
         for (int j = 0; j < i; j++) sum += m->a[i * m->stages + j] == 0 ? 0 : 2 * nz;
-        if (m->b[i] == 0) continue;
-        sum += 4 * n + 2 * nz; /* change, D, g */
+        if (m->b[i] != 0) sum += 2 * nz;
     }
+    return sum;
+}
+
+/* The state by some weights: their sum, and what rounding takes. */
+static double cost_of_end(const clsi_export *e) {
+    const clsi_tableau *m = e->sp->scheme->tableau;
+    double n = (double)e->n_state, sum = 9 * n;
+    for (int i = 0; i < m->stages; i++) sum += m->b[i] == 0 ? 0 : 2 * n;
     return sum;
 }
 
@@ -128,9 +135,9 @@ void clsi_append_lawful_cost(clsi_text *out, const clsi_export *e) {
     const clsi_stepper *sp = e->sp;
     const int stages = sp->scheme->tableau->stages, halvings = sp->options.max_halvings;
     double rates = cost_of(sp->next), slopes = cost_of(sp->ascent), energy = cost_of(sp->monitor),
-           place = 9 * (double)e->n_state;
-    double least = stages * rates + cost_of_sums(e) + slopes + energy + 2 * place,
-           most = least + (CLSI_SECANTS - 1) * (energy + place) + LOOKS * cost_of(sp->scale);
+           end = cost_of_end(e);
+    double least = stages * rates + cost_of_sums(e) + slopes + energy + 2 * end,
+           most = least + (CLSI_SECANTS - 1) * (energy + end) + LOOKS * cost_of(sp->scale);
     clsi_text_printf(
         out,
         " * A step solves no equations: %d stages, the slopes of the energy once, and 1 to %d "

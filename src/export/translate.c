@@ -42,8 +42,9 @@ typedef struct translator {
     tokens all;
     macro *macros;
     size_t n_macros, macros_capacity;
-    tokens types; /* names of structs and enums */
-    tokens boxed; /* of the function at hand */
+    tokens types;   /* names of structs and enums */
+    tokens structs; /* of these the structs */
+    tokens boxed;   /* of the function at hand */
     clsi_text *out;
     int failed;
 } translator;
@@ -385,7 +386,9 @@ static void put_list(translator *tr, size_t brace, int whole_numbers, int texts)
 static size_t put_declaration(translator *tr, size_t k) {
     clsi_text *out = tr->out;
     int whole = 0, texts = 0;
+    token type = at(tr, k);
     for (; is_type(tr, at(tr, k)); k++) {
+        if (has(&tr->structs, at(tr, k))) type = at(tr, k);
         whole |= is(at(tr, k), "int") || is(at(tr, k), "size_t") || is(at(tr, k), "unsigned") ||
                  is(at(tr, k), "uint16_t") || is(at(tr, k), "uint32_t");
         texts |= is(at(tr, k), "char");
@@ -414,6 +417,10 @@ static size_t put_declaration(translator *tr, size_t k) {
             clsi_text_append(out, whole ? "=new Int32Array(" : "=new Float64Array(");
             put_range(tr, bracket + 1, k - 1);
             clsi_text_append(out, ")");
+        } else if (!pointer && has(&tr->structs, type)) {
+            clsi_text_append(out, "=new ");
+            put_name(out, type);
+            clsi_text_append(out, "()");
         } else {
             clsi_text_append(out, boxed ? "=[0]" : "=0");
         }
@@ -424,13 +431,20 @@ static size_t put_declaration(translator *tr, size_t k) {
     return k;
 }
 
+/* Whether a name of [from, to) is declared as a struct there, which is passed as itself. */
+static int is_local_struct(const translator *tr, size_t from, size_t to, token name) {
+    for (size_t k = from; k + 1 < to; k++)
+        if (has(&tr->structs, at(tr, k)) && same(at(tr, k + 1), name)) return 1;
+    return 0;
+}
+
 /* Names of local numbers whose address is taken. */
 static void find_boxed(translator *tr, size_t from, size_t to) {
     tr->boxed.n = 0;
     for (size_t k = from; k < to; k++) {
         token after = at(tr, k + 2);
         if (is(at(tr, k), "&") && !ends_operand(at(tr, k - 1)) && at(tr, k + 1).kind == 'i' &&
-            (is(after, ",") || is(after, ")")))
+            (is(after, ",") || is(after, ")")) && !is_local_struct(tr, from, to, at(tr, k + 1)))
             push(tr, &tr->boxed, at(tr, k + 1));
     }
 }
@@ -540,6 +554,7 @@ static size_t put_type(translator *tr, size_t k) {
     size_t open = k + 1 + (size_t)named;
     size_t after = is_struct ? put_struct(tr, name, open) : put_enum(tr, open);
     if (named) push(tr, &tr->types, name);
+    if (named && is_struct) push(tr, &tr->structs, name);
     while (after < tr->all.n && !is(at(tr, after), ";")) after++;
     return after + 1;
 }
@@ -568,6 +583,7 @@ cls_status clsi_translate(const char *source, clsi_text *out, cls_error *error) 
     free(tr.macros);
     free(tr.all.list);
     free(tr.types.list);
+    free(tr.structs.list);
     free(tr.boxed.list);
     return tr.failed || out->failed ? clsi_no_memory(error) : CLS_OK;
 }

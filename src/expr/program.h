@@ -117,6 +117,8 @@ typedef struct clsi_phase {
     uint32_t tiled;
     int64_t begin, end;
     uint32_t pieces, n_pieces; /* of machine code */
+    int listed;   /* whose tiles are listed tile by tile of the time: most are long over, ... */
+    size_t times; /* ... from this one on of clsi_plan.active_from */
 } clsi_phase;
 
 typedef struct clsi_fused clsi_fused; /* tile_code.h */
@@ -130,8 +132,10 @@ typedef struct clsi_plan {
     uint32_t *outputs; /* (n_outputs) registers */
     size_t n_phases, n_scratch;
     size_t phases_end[CLSI_STAGES];
-    clsi_phase *phases; /* without any the operations are run as they stand */
-    clsi_tile *tiles;   /* (n_ops) in the order of phases */
+    clsi_phase *phases;  /* without any the operations are run as they stand */
+    clsi_tile *tiles;    /* (n_ops) in the order of phases */
+    uint32_t *active;    /* tiles that have elements at a time, ... */
+    size_t *active_from; /* ... which begin here: clsi_phase.times */
     clsi_delivery *deliveries;
     clsi_left *left; /* with phases: outputs that are read from registers, the first ones first */
     size_t n_deliveries, n_left, n_left_first;

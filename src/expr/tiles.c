@@ -332,6 +332,50 @@ static int add_phases(clsi_tiler *t) {
     return 1;
 }
 
+/* ---- what is done at a time ---- */
+
+/* The tiles of the time [begin, end) in which an operation has elements. */
+static void times_of(const clsi_plan *plan, const clsi_phase *p, const clsi_tile *tile,
+                     size_t *begin, size_t *end) {
+    int64_t first = tile->shift - p->begin, last = first + plan->ops[tile->op].n;
+    *begin = (size_t)(first / CLSI_TILE);
+    *end = (size_t)((last + CLSI_TILE - 1) / CLSI_TILE);
+}
+
+/* Rows of a plate are thousands of short operations in one group: at a time a few of them have elements, and to look
+ * at each of the others took most of a residual. */
+static int list_active(clsi_plan *plan) {
+    enum { MANY = 64, RARE = 4 };
+    size_t n = 0, n_times = 0, room = 0, times_room = 0;
+    for (clsi_phase *p = plan->phases; p < plan->phases + plan->n_phases; p++) {
+        const clsi_tile *tiles = plan->tiles + p->first;
+        size_t times = (size_t)((p->end - p->begin + CLSI_TILE - 1) / CLSI_TILE), all = 0, b, e;
+        for (size_t i = 0; i < p->n && p->tiled; i++) {
+            times_of(plan, p, &tiles[i], &b, &e);
+            all += e - b;
+        }
+        p->listed = p->tiled && p->n >= MANY && RARE * all < p->n * times;
+        if (!p->listed) continue;
+        p->times = n_times;
+        if (!clsi_grow(&plan->active, &room, n + all, sizeof *plan->active) ||
+            !clsi_grow(&plan->active_from, &times_room, n_times + times + 2,
+                       sizeof *plan->active_from))
+            return 0;
+        size_t *from = plan->active_from + n_times;
+        memset(from, 0, (times + 2) * sizeof *from);
+        for (size_t i = 0; i < p->n; i++)
+            for (times_of(plan, p, &tiles[i], &b, &e); b < e; b++) from[b + 2]++;
+        from[0] = from[1] = n;
+        for (size_t t = 2; t < times + 2; t++) from[t] += from[t - 1];
+        for (size_t i = 0; i < p->n; i++)
+            for (times_of(plan, p, &tiles[i], &b, &e); b < e; b++)
+                plan->active[from[b + 1]++] = (uint32_t)(p->first + i);
+        n += all;
+        n_times += times + 1;
+    }
+    return 1;
+}
+
 int clsi_plan_tile(clsi_plan *plan, size_t n_first, size_t n_outputs) {
     size_t some = 0;
     for (size_t k = 0; k < plan->n_ops; k++) some += (size_t)clsi_tiles_long(&plan->ops[k]);
@@ -361,6 +405,7 @@ int clsi_plan_tile(clsi_plan *plan, size_t n_first, size_t n_outputs) {
         }
         good = add_phases(&t);
         if (good && t.fused) clsi_plan_fuse(plan, clsi_fused_width());
+        good = good && list_active(plan);
     }
     free(t.phase);
     free(t.kept);

@@ -229,6 +229,8 @@ void clsi_plan_free(clsi_plan **plan) {
     free((*plan)->outputs);
     free((*plan)->phases);
     free((*plan)->tiles);
+    free((*plan)->active);
+    free((*plan)->active_from);
     free((*plan)->deliveries);
     free((*plan)->left);
     clsi_fused_free(&(*plan)->fused);

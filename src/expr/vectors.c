@@ -25,10 +25,25 @@ _Static_assert((int)CLSI_PLAN_LANES == (int)CLSI_VECTOR, "lanes of a plan are th
 /* In vectors as wide as the machine's: results are registers of their own, they do not overlap what they
  * are computed from. (Of vectors wider than those GCC 12 makes detours over the stack.) */
 #define PLAIN(value) APART for (size_t i = 0; i < n; i++) r[i] = value
+/* Neighbours of a sum in pairs: two vectors are read, and dealt out. */
+#define EVEN 0, 2, 4, 6, 8, 10, 12, 14
+#define ODD  1, 3, 5, 7, 9, 11, 13, 15
+#define PAIRS(op)                                                                                  \
+    do {                                                                                           \
+        size_t i = 0;                                                                              \
+        for (; i + CLSI_PLAN_LANES <= n; i += CLSI_PLAN_LANES) {                                   \
+            vector low = load(a + 2 * i), high = load(a + 2 * i + CLSI_PLAN_LANES);                \
+            store(r + i, __builtin_shufflevector(low, high, EVEN)                                  \
+                             op __builtin_shufflevector(low, high, ODD));                          \
+        }                                                                                          \
+        for (; i < n; i++) r[i] = a[2 * i] op a[2 * i + 1];                                        \
+    } while (0)
 /* A number that all elements share is read once: a store may be to where it is, for what the compiler knows. */
 #define BOTH(op)                                                                                   \
     do {                                                                                           \
-        if (op_a == 2 && op_b == 2) { /* neighbours of a sum in pairs */                           \
+        if (op_a == 2 && op_b == 2 && b == a + 1) {                                                \
+            PAIRS(op);                                                                             \
+        } else if (op_a == 2 && op_b == 2) {                                                       \
             PLAIN(a[2 * i] op b[2 * i]);                                                           \
         } else if ((op_a | op_b) > 1) {                                                            \
             for (size_t i = 0; i < n; i++) r[i] = a[i * op_a] op b[i * op_b];                      \
@@ -197,9 +212,31 @@ static void run_edge(const clsi_fused *f, const clsi_fused_piece *p, int64_t t, 
     }
 }
 
+/* Tiles with elements at a time: those in a list, or (NULL) all from `first` on. */
+typedef struct active {
+    const uint32_t *list;
+    size_t first, n;
+} active;
+
+INLINE const clsi_tile *tile_of(const clsi_plan *plan, const active *a, size_t k) {
+    return plan->tiles + (a->list ? a->list[k] : a->first + k);
+}
+
+/* Those of a piece, which are next in the list. */
+INLINE active take_piece(const clsi_fused_piece *p, active *all) {
+    active of = {.list = all->list, .first = p->first, .n = p->n};
+    if (!of.list) return of;
+    size_t k = 0;
+    while (k < all->n && all->list[k] < p->first + p->n) k++;
+    of.n = k;
+    all->list += k;
+    all->n -= k;
+    return of;
+}
+
 /* The vectors of a piece that begin in the tile from `now` on, and what is left to be delivered of them. */
 static void run_piece(const clsi_plan *plan, const clsi_phase *phase, const clsi_fused_piece *p,
-                      int64_t now, double *work, double *scratch, double *out) {
+                      const active *a, int64_t now, double *work, double *scratch, double *out) {
     const clsi_fused *f = plan->fused;
     int64_t end = now + CLSI_TILE < phase->end ? now + CLSI_TILE : phase->end, t = now;
     for (; t < end && t < p->begin; t += f->width) run_edge(f, p, t, now, work, scratch, out);
@@ -208,30 +245,39 @@ static void run_piece(const clsi_plan *plan, const clsi_phase *phase, const clsi
     if (n) p->core(work + t, scratch + (t - now), out ? out + t : out, work, (long)n, NULL);
     for (t += n * p->vectors * f->width; t < end; t += f->width)
         run_edge(f, p, t, now, work, scratch, out);
-    if (!p->loose) return;
-    const clsi_tile *tile = plan->tiles + p->first, *last = tile + p->n;
-    for (; tile < last; tile++) run_tile(plan, tile, 1, now, work, scratch, out);
+    for (size_t k = 0; k < a->n && p->loose; k++)
+        run_tile(plan, tile_of(plan, a, k), 1, now, work, scratch, out);
 }
 
-INLINE void run_pieces(const clsi_plan *plan, const clsi_phase *phase, int64_t now, double *work,
-                       double *scratch, double *out) {
+INLINE void run_pieces(const clsi_plan *plan, const clsi_phase *phase, active all, int64_t now,
+                       double *work, double *scratch, double *out) {
     const clsi_fused_piece *piece = plan->fused->pieces + phase->pieces,
                            *end = piece + phase->n_pieces;
     for (; piece < end; piece++) {
-        const clsi_tile *tile = plan->tiles + piece->first, *last = tile + piece->n;
+        const active a = take_piece(piece, &all);
         if (piece->core)
-            run_piece(plan, phase, piece, now, work, scratch, out);
+            run_piece(plan, phase, piece, &a, now, work, scratch, out);
         else
-            for (; tile < last; tile++) run_tile(plan, tile, 0, now, work, scratch, out);
+            for (size_t k = 0; k < a.n; k++)
+                run_tile(plan, tile_of(plan, &a, k), 0, now, work, scratch, out);
     }
 }
 
-/* What later tiles read moves to the front. */
-INLINE void keep(const clsi_tile *tile, double *scratch) {
+/* What later tiles read moves to the front; of what is over nothing is read. */
+INLINE void keep(const clsi_plan *plan, const clsi_tile *tile, int64_t now, double *scratch) {
+    int64_t next = now + CLSI_TILE - tile->shift;
     if (tile->result == CLSI_IN_REGISTERS || !tile->before) return;
+    if (next <= 0 || next - (int64_t)tile->before >= (int64_t)plan->ops[tile->op].n) return;
     double *to = scratch + tile->result - tile->before;
     for (uint32_t i = 0; i < tile->before; i += CLSI_PLAN_LANES)
         store(to + i, load(to + CLSI_TILE + i));
+}
+
+INLINE active active_at(const clsi_plan *plan, const clsi_phase *phase, int64_t now) {
+    active a = {.first = phase->first, .n = phase->n};
+    if (!phase->listed) return a;
+    const size_t *from = plan->active_from + phase->times + (now - phase->begin) / CLSI_TILE;
+    return (active){.list = plan->active + from[0], .n = from[1] - from[0]};
 }
 
 CLONES
@@ -243,12 +289,13 @@ static void run_phases(const clsi_plan *plan, double *work, size_t first, size_t
         if (!phase->tiled)
             for (tile = begin; tile < end; tile++) run_op(plan, &plan->ops[tile->op], work);
         for (int64_t now = phase->begin; now < phase->end && phase->tiled; now += CLSI_TILE) {
+            const active a = active_at(plan, phase, now);
             if (!plan->fused)
-                for (tile = begin; tile < end; tile++)
-                    run_tile(plan, tile, 0, now, work, scratch, out);
+                for (size_t k = 0; k < a.n; k++)
+                    run_tile(plan, tile_of(plan, &a, k), 0, now, work, scratch, out);
             else
-                run_pieces(plan, phase, now, work, scratch, out);
-            for (tile = begin; tile < end; tile++) keep(tile, scratch);
+                run_pieces(plan, phase, a, now, work, scratch, out);
+            for (size_t k = 0; k < a.n; k++) keep(plan, tile_of(plan, &a, k), now, scratch);
         }
     }
 }

@@ -20,7 +20,7 @@
  * that are not negative (Butcher 1964) leave out two stages. This one is of a family with four free parameters
  * in which only the second stage has no weight, sum_j a_ij c_j = c_i^2/2 from the third on, and
  * sum_i b_i a_ij = b_j (1 - c_j). They were chosen for small conditions of orders 7 and 8, and for
- * b.A^6.1 = 1/5040, to which it comes by 0.12 %: what is linear is solved to next to order 7 (decision 430).
+ * b.A^6.1 = 1/5040, to which it comes by 0.12 %: what is linear is solved to next to order 7 (decision 410).
  * Solved to 38 digits. A stage is an explicit Euler step from somewhere, and nothing else is
  * built. */
 #include "base/base.h"

@@ -14,13 +14,13 @@
 
 #include "simulate/alternate.inc"
 
-enum { WATCHED = 32, SMALL = 512, FEW_PARTS = 3, PARTS = 8, MOST = 8192 };
+enum { WATCHED = 32, SMALL = 512, FEW_PARTS = 6, PARTS = 8, MOST = 8192 };
 
-/* A third at a time, of more than MOST * FEW_PARTS numbers MOST, and an eighth of very many. */
+/* A sixth at a time, of more than MOST * FEW_PARTS numbers MOST, and an eighth of very many. */
 size_t clsi_alternation_width(size_t nz) {
-    size_t third = (nz + FEW_PARTS - 1) / FEW_PARTS, part = (nz + PARTS - 1) / PARTS;
+    size_t sixth = (nz + FEW_PARTS - 1) / FEW_PARTS, part = (nz + PARTS - 1) / PARTS;
     if (nz <= SMALL) return nz;
-    if (third <= MOST) return third > SMALL ? third : SMALL;
+    if (sixth <= MOST) return sixth > SMALL ? sixth : SMALL;
     return part > MOST ? part : MOST;
 }
 

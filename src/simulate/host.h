@@ -43,6 +43,8 @@
 #define CLSI_SPARSE_CHECKS(nw)    (CLSI_SPARSE(nw) && clsi_sparse_lu_checks((nw)->sp->lu))
 #define CLSI_UPDATE(nw, fresh)                                                                     \
     (CLSI_SPARSE(nw) ? clsi_sparse_update(nw, fresh) : newton_update(nw, fresh))
+#define CLSI_SOLVE(nw)                                                                             \
+    ((nw)->krylov.room && !(nw)->careful ? clsi_chord_solve(nw) : newton_solve(nw))
 #define CLSI_RUN_EARLY(nw) clsi_run_early(nw)
 #define CLSI_RUN_GUARD(nw)                                                                         \
     clsi_program_late((nw)->sp->guard, (nw)->work_guard, (nw)->in, (nw)->guarded)
@@ -173,12 +175,13 @@ static inline void clsi_run_next(cls_simulator *sim) {
 }
 
 /* A program over (z, received, t, inputs) at the present state. They go where it keeps them: the next step
- * compares (clsi_run_early). */
+ * compares (clsi_run_early). Who made the state may have put it there. */
 static inline void clsi_run_here(cls_simulator *sim, const cls_program *p, double *work,
                                  double *out) {
     const clsi_stepper *sp = sim->stepper;
     double *in = clsi_program_inputs(p, work);
-    memcpy(in, sim->state, sp->nz * sizeof *in);
+    if (in != sim->placed) memcpy(in, sim->state, sp->nz * sizeof *in);
+    sim->placed = NULL;
     in[sp->nz] = clsi_received(sp->s, sim->state);
     in[sp->nz + 1] = cls_simulator_time(sim) + sim->ahead;
     if (sim->signal) clsi_signal_at(sim->signal, in[sp->nz + 1], in + sp->nz + 2);
@@ -223,14 +226,16 @@ static inline void clsi_run_monitor(cls_simulator *sim, double *out) {
 #define CLSI_LAWFUL_ADD(sim, n, t, from, to)                                                       \
     (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_add(sim, n, CLSI_SUM_OF(t), from, to)                     \
                            : lawful_add(sim, n, t, from, to))
-#define CLSI_LAWFUL_LEAVE(sim, t, from)                                                            \
-    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_leave(sim, CLSI_SUM_OF(t), from)                          \
-                           : lawful_leave(sim, t, from))
-#define CLSI_LAWFUL_TURN(sim, t, from, lambda)                                                     \
-    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_turn(sim, CLSI_SUM_OF(t), from, lambda)                   \
-                           : lawful_turn(sim, t, from, lambda))
-#define CLSI_LAWFUL_MOVE(sim, from, lambda)                                                        \
-    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_move(sim, from, lambda) : lawful_move(sim, from, lambda))
+#define CLSI_LAWFUL_PAIR(sim, t, other, to)                                                        \
+    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_pair(sim, CLSI_SUM_OF(t), (other)->by, to)                \
+                           : lawful_pair(sim, t, other, to))
+#define CLSI_LAWFUL_LEAVE(sim, t, begun, from)                                                     \
+    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_leave(sim, CLSI_SUM_OF(t), begun, from)                   \
+                           : lawful_leave(sim, t, begun, from))
+#define CLSI_LAWFUL_TAKE(sim, t, from, first)                                                      \
+    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_take(sim, CLSI_SUM_OF(t), from, first)                    \
+                           : lawful_take(sim, t, from, first))
+#define CLSI_LAWFUL_LOST(sim) ((sim)->placed = NULL)
 #define CLSI_LAWFUL_PRODUCTS(sim, n, t, a, product)                                                \
     (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_products(sim, n, CLSI_SUM_OF(t), a, product)              \
                            : lawful_products(sim, n, t, a, product))
@@ -251,11 +256,12 @@ static inline void clsi_tangent(const cls_simulator *sim, double *slope) {
 /* Loops over more than a few numbers (lawful.c), of the same names in lawful.inc. */
 void clsi_lawful_add(const cls_simulator *sim, int n, int count, const int *which, const double *by,
                      const double *from, double *to);
+void clsi_lawful_pair(cls_simulator *sim, int count, const int *which, const double *by,
+                      const double *more, double *to);
 int clsi_lawful_leave(cls_simulator *sim, int count, const int *which, const double *by,
-                      double *from);
-int clsi_lawful_turn(cls_simulator *sim, int count, const int *which, const double *by,
-                     const double *from, double lambda);
-int clsi_lawful_move(cls_simulator *sim, const double *from, double lambda);
+                      const double *begun, double *from);
+int clsi_lawful_take(cls_simulator *sim, int count, const int *which, const double *by,
+                     double *from, int first);
 void clsi_lawful_products(const cls_simulator *sim, int n, int count, const int *which,
                           const double *by, const double *a, double *product);
 

@@ -7,15 +7,14 @@
 
 size_t clsi_lawful_size(const clsi_stepper *sp, size_t n_state) {
     size_t stages = (size_t)sp->scheme->tableau->stages;
-    return (stages + 2) * n_state + sp->nz + 1 + cls_program_work_size(sp->ascent);
+    return (stages + 1) * n_state + sp->nz + 1 + cls_program_work_size(sp->ascent);
 }
 
 void clsi_lawful_carve(cls_simulator *sim, double *at) {
     const clsi_stepper *sp = sim->stepper;
     clsi_lawful *l = &sim->lawful;
     l->change = at;
-    l->along = l->change + sim->n_state;
-    l->stage = l->along + sim->n_state;
+    l->stage = l->change + sim->n_state;
     l->slope = l->stage + (size_t)sp->scheme->tableau->stages * sim->n_state;
     l->work = l->slope + sp->nz + 1;
     cls_program_prepare(sp->ascent, l->work);
@@ -42,11 +41,13 @@ static terms terms_of(const cls_simulator *sim, int count, const int *which, con
 typedef struct step_loop {
     size_t n;
     const terms *t;
-    const double *from; /* (2 n) the state that is left, and what its sums owe */
-    double *to, *left;  /* (n) where the sum goes; (2 n) where the state is kept, or NULL */
-    double *change;     /* (n) */
-    double *state;      /* (2 n) */
-    double lambda;
+    const double *from;  /* (n) */
+    const double *begun; /* (n) what the sum is added to, where that is not `from` */
+    const double *more;  /* (terms) other weights */
+    const double *owed;  /* (n) what the sums of `from` owe */
+    double *to, *placed; /* (n) both: where the sum goes */
+    double *left;        /* (n) where `from` or `owed` are kept */
+    double *owes;        /* (n) what the sum owes */
 } step_loop;
 
 INLINE double sum_of(int n, const terms *t, size_t i) {
@@ -54,14 +55,6 @@ INLINE double sum_of(int n, const terms *t, size_t i) {
     UNROLL
     for (int k = 1; k < n; k++) sum += t->weight[k] * t->of[k][i];
     return sum;
-}
-
-/* state_i = from_i + change, with what rounding takes; nonzero where it is no number. */
-INLINE int add_to(size_t n, size_t i, double at, double owed, double change, double *state) {
-    double d = change + owed, sum = at + d, taken = sum - at;
-    state[n + i] = (at - (sum - taken)) + (d - taken);
-    state[i] = sum;
-    return !(fabs(sum) <= DBL_MAX);
 }
 
 #if defined(__clang__) /* which does not, and complains */
@@ -78,31 +71,47 @@ INLINE int add_few(int m, const step_loop *l) {
     return 1;
 }
 
+INLINE int pair_few(int m, const step_loop *l) {
+    terms t = *l->t, other = *l->t;
+    const double *from = l->from;
+    double *to = l->to, *begun = l->left;
+    for (int k = 0; k < m; k++) other.weight[k] = l->more[k];
+    LOOP(l->n) {
+        double at = from[i], here = sum_of(m, &t, i), there = sum_of(m, &other, i);
+        to[i] = at + here;
+        begun[i] = at + there;
+    }
+    return 1;
+}
+
 INLINE int leave_few(int m, const step_loop *l) {
     terms t = *l->t;
-    size_t n = l->n;
-    double *left = l->left, *change = l->change, *state = l->state;
+    const double *from = l->from, *begun = l->begun;
+    double *left = l->left, *to = l->to, *placed = l->placed;
     int wrong = 0;
-    LOOP(n) {
-        double at = state[i], owed = state[n + i], sum = sum_of(m, &t, i);
+    LOOP(l->n) {
+        double at = from[i], sum = begun[i] + sum_of(m, &t, i);
         left[i] = at;
-        left[n + i] = owed;
-        change[i] = sum;
-        wrong |= add_to(n, i, at, owed, sum + 0.0, state);
+        to[i] = sum;
+        placed[i] = sum;
+        wrong |= !(fabs(sum) <= DBL_MAX);
     }
     return !wrong;
 }
 
-INLINE int turn_few(int m, const step_loop *l) {
+INLINE int take_few(int m, const step_loop *l) {
     terms t = *l->t;
-    size_t n = l->n;
-    const double *from = l->from, *change = l->change;
-    double *along = l->to, *state = l->state, lambda = l->lambda;
+    const double *from = l->from, *owed = l->owed;
+    double *left = l->left, *to = l->to, *placed = l->placed, *owes = l->owes;
     int wrong = 0;
-    LOOP(n) {
-        double sum = sum_of(m, &t, i);
-        along[i] = sum;
-        wrong |= add_to(n, i, from[i], from[n + i], change[i] + lambda * sum, state);
+    LOOP(l->n) {
+        double at = from[i], owe = owed[i], d = sum_of(m, &t, i) + owe, sum = at + d,
+               taken = sum - at;
+        left[i] = owe;
+        owes[i] = (at - (sum - taken)) + (d - taken);
+        to[i] = sum;
+        placed[i] = sum;
+        wrong |= !(fabs(sum) <= DBL_MAX);
     }
     return !wrong;
 }
@@ -117,21 +126,16 @@ INLINE int turn_few(int m, const step_loop *l) {
         case 4: return few(4, l);                                                                  \
         case 5: return few(5, l);                                                                  \
         case 6: return few(6, l);                                                                  \
+        case 7: return few(7, l);                                                                  \
+        case 8: return few(8, l);                                                                  \
         default: return few(l->t->n, l);                                                           \
         }                                                                                          \
     }
 
 FOR_TERMS(add_terms, add_few)
+FOR_TERMS(pair_terms, pair_few)
 FOR_TERMS(leave_terms, leave_few)
-FOR_TERMS(turn_terms, turn_few)
-
-CLONES
-static int add_change(size_t n, const double *from, const double *change, double lambda,
-                      const double *along, double *state) {
-    int wrong = 0;
-    LOOP(n) wrong |= add_to(n, i, from[i], from[n + i], change[i] + lambda * along[i], state);
-    return !wrong;
-}
+FOR_TERMS(take_terms, take_few)
 
 enum { PARTS = 8 };
 
@@ -176,31 +180,62 @@ void clsi_lawful_add(const cls_simulator *sim, int n, int count, const int *whic
         memcpy(to, from, (size_t)n * sizeof *to);
 }
 
+/* The states of a system, placed in the inputs of a program, too, and then the accounts. */
+static int in_two(cls_simulator *sim, int (*loop)(const step_loop *), step_loop l, terms *t,
+                  double *inputs) {
+    const clsi_stepper *sp = sim->stepper;
+    int good;
+    l.n = sp->nz;
+    l.t = t;
+    l.placed = inputs;
+    good = loop(&l);
+    l.n = sim->n_accounts;
+    l.from += sp->nz;
+    l.owed += sp->nz;
+    l.begun += sp->nz;
+    l.to += sp->nz;
+    l.placed = l.to;
+    l.left += sp->nz;
+    l.owes += sp->nz;
+    for (int k = 0; k < t->n; k++) t->of[k] += sp->nz;
+    good = loop(&l) && good;
+    sim->placed = good && !sp->s->n_units ? inputs : NULL; /* directions are yet to be normalised */
+    return good;
+}
+
+void clsi_lawful_pair(cls_simulator *sim, int count, const int *which, const double *by,
+                      const double *more, double *to) {
+    terms t = terms_of(sim, count, which, by);
+    size_t nz = sim->stepper->nz;
+    double *begun = sim->lawful.change;
+    (void)pair_terms(
+        &(step_loop){.n = nz, .t = &t, .from = sim->state, .more = more, .to = to, .left = begun});
+    for (int k = 0; k < count; k++) t.weight[k] = more[k];
+    for (size_t i = nz; i < sim->n_state; i++) begun[i] = sim->state[i] + sum_of(count, &t, i);
+}
+
 int clsi_lawful_leave(cls_simulator *sim, int count, const int *which, const double *by,
-                      double *from) {
+                      const double *begun, double *from) {
     terms t = terms_of(sim, count, which, by);
-    return leave_terms(&(step_loop){.n = sim->n_state,
-                                    .t = &t,
-                                    .left = from,
-                                    .change = sim->lawful.change,
-                                    .state = sim->state});
+    double *owed = sim->state + sim->n_state;
+    step_loop l = {.from = sim->state,
+                   .begun = begun,
+                   .owed = owed,
+                   .to = sim->state,
+                   .left = from,
+                   .owes = owed};
+    return in_two(sim, leave_terms, l, &t,
+                  clsi_program_inputs(sim->stepper->ascent, sim->lawful.work));
 }
 
-int clsi_lawful_turn(cls_simulator *sim, int count, const int *which, const double *by,
-                     const double *from, double lambda) {
+int clsi_lawful_take(cls_simulator *sim, int count, const int *which, const double *by,
+                     double *from, int first) {
     terms t = terms_of(sim, count, which, by);
-    return turn_terms(&(step_loop){.n = sim->n_state,
-                                   .t = &t,
-                                   .from = from,
-                                   .to = sim->lawful.along,
-                                   .change = sim->lawful.change,
-                                   .state = sim->state,
-                                   .lambda = lambda});
-}
-
-int clsi_lawful_move(cls_simulator *sim, const double *from, double lambda) {
-    const clsi_lawful *l = &sim->lawful;
-    return add_change(sim->n_state, from, l->change, lambda, l->along, sim->state);
+    double *owed = from + sim->n_state, *owes = sim->state + sim->n_state;
+    step_loop l = {
+        .from = from, .owed = first ? owes : owed, .to = sim->state, .left = owed, .owes = owes};
+    return in_two(sim, take_terms, l, &t,
+                  clsi_program_inputs(sim->stepper->monitor, sim->newton.work_monitor));
 }
 
 void clsi_lawful_products(const cls_simulator *sim, int n, int count, const int *which,

@@ -134,6 +134,7 @@ static void carve_all(cls_simulator *sim, double *at) {
     nw->lu = sp->lu ? NULL : carve(&at, sp->n_jacobian);
     nw->work_lu = sp->lu ? carve(&at, clsi_sparse_lu_size(sp->lu)) : NULL;
     nw->krylov.price = sp->price;
+    nw->krylov.tolerance = sp->options.tolerance;
     nw->krylov.room = sp->price > 0 ? carve(&at, clsi_krylov_size(sp->lu)) : NULL;
     nw->d = carve(&at, k);
     nw->trial_d = carve(&at, k);
@@ -384,6 +385,8 @@ cls_status cls_simulator_start(cls_simulator *sim, double time, const double *st
     sim->newton.iterations = 0;
     sim->newton.max_iterations = 0;
     sim->newton.krylov.known = 0;
+    sim->newton.krylov.rate = 0;
+    sim->newton.krylov.wait = sim->newton.krylov.patience = 0;
     watch_start(sim);
     if (sp->scheme->estimate) clsi_adaptive_start(sim);
     if (sim->noise) clsi_langevin_start(sim);

@@ -28,8 +28,7 @@ typedef struct clsi_adaptive {
 /* Of explicit steps whose weights keep the energy (lawful.c). */
 typedef struct clsi_lawful {
     double *stage;        /* (stages, n_state) y' and the rates of the accounts */
-    double *change;       /* (n_state) their sum by the method's weights */
-    double *along;        /* (n_state) the direction in which the energy is mended */
+    double *change;       /* (n_state) a sum of them, or a state that is begun with */
     double *slope, *work; /* (1 + nz) of stepper->ascent */
 } clsi_lawful;
 
@@ -60,10 +59,11 @@ struct cls_simulator {
     double scale[CLSI_SCALES];       /* the largest where they were looked at since the start */
     double scale_start[CLSI_SCALES]; /* there */
     uint64_t steps;
-    int paper_pending;   /* the paper's first step is still to be made */
-    double *block;       /* everything below is carved from here */
-    double *state;       /* (n_kept) */
-    double *saved;       /* (max_halvings + 3, n_kept) states to return to */
+    int paper_pending;    /* the paper's first step is still to be made */
+    double *block;        /* everything below is carved from here */
+    double *state;        /* (n_kept) */
+    double *saved;        /* (max_halvings + 3, n_kept) states to return to */
+    const double *placed; /* inputs of a program where the state stands already, or NULL */
     double *keep;        /* where the state is copied to when it is left (many unknowns), or NULL */
     double *history;     /* (substeps, clsi_history_length, unknowns), rings */
     int *history_length; /* (substeps) */

@@ -111,8 +111,8 @@ static cls_status place_entries(compiler *c) {
     for (size_t e = 0; e < rows->n && status == CLS_OK; e++) node[stands[e]] = rows->node[e];
     if (status == CLS_OK) {
         memcpy(rows->node, node, rows->n * sizeof *node);
-        status = clsi_sparse_lu_create_placed(k, rows->start, rows->column, stands, &c->sp->lu,
-                                              c->error);
+        status = clsi_sparse_lu_create_placed(k, rows->start, rows->column, stands, c->sp->lean,
+                                              &c->sp->lu, c->error);
     }
     free(stands);
     free(node);
@@ -150,7 +150,7 @@ static cls_status find_jacobian(compiler *c) {
     if (!sp->n_free) clsi_graph_pack(st->g); /* nothing more is built */
     status = place_entries(c);
     if (status == CLS_OK) sp->work_size += clsi_sparse_lu_size(sp->lu);
-    if (status == CLS_OK && !sp->n_lifted) sp->price = clsi_krylov_price(sp->lu);
+    if (status == CLS_OK && !sp->n_lifted) sp->price = clsi_sparse_lu_price(sp->lu);
     if (sp->price > 0) sp->work_size += clsi_krylov_size(sp->lu);
     free(rows->start); /* the largest program is next but two */
     free(rows->column);
@@ -229,6 +229,12 @@ static cls_status compile_next(compiler *c) {
 
 enum { HOT_MOST = 16 };
 
+/* Steps that solve nothing take no longer than a few sums over a field: what these would say of the rounding of its
+ * entropy is at least what the sum of all says, and where that is in doubt the scales say all of it. */
+static int measures_little(const compiler *c) {
+    return c->sp->scheme->tableau && c->sp->s->m > HOT_MOST;
+}
+
 static cls_status compile_monitor(compiler *c) {
     clsi_stepper *sp = c->sp;
     const cls_system *s = sp->s;
@@ -239,15 +245,16 @@ static cls_status compile_monitor(compiler *c) {
              *hot = clsi_open_terms(g, s->m);
     /* temperatures that are states are finite; those of a field are not looked at, for its sums are long */
     int hot_matters = f->kind != CLSI_FORM_THERMAL && s->m <= HOT_MOST;
-    double part = hot_matters ? 1.0 / (double)s->m : 0,
-           cold_part = sp->scheme->tableau && s->m > HOT_MOST ? 0 : 1.0 / (double)s->m;
+    int lean = measures_little(c);
+    double part = hot_matters ? 1.0 / (double)s->m : 0, cold_part = lean ? 0 : 1.0 / (double)s->m;
     for (size_t i = 0; i < s->m && sizes && betas && hot; i++) {
-        sizes[i] = clsi_absolute(g, f->S[i]);
+        sizes[i] = lean ? f->S[i] : clsi_absolute(g, f->S[i]);
         betas[i] = cls_div(g, cls_constant(g, cold_part), f->T[i]);
         hot[i] = cls_mul(g, cls_constant(g, part), f->T[i]);
     }
     cls_node size = clsi_close_terms(g, s->m, sizes), beta = clsi_close_terms(g, s->m, betas);
     if (s->has_entropy) size = clsi_size_of_terms(g, f->entropy);
+    if (lean) size = clsi_absolute(g, size);
     size = cls_add(g, size, clsi_terms_in_fields(g, f->entropy));
     c->outputs[CLSI_MONITOR_ENERGY] =
         clsi_account_count(s) ? cls_sub(g, f->energy, received) : f->energy;
@@ -293,6 +300,9 @@ static cls_status compile_scale(compiler *c) {
     int counts = c->sp->options.monitor || c->sp->scheme->estimate || c->sp->scheme->carries;
     to[CLSI_SCALE_ENTROPY_SLOPES] =
         counts ? clsi_sizes_of_slopes(g, f->entropy, f->nz, f->z) : cls_constant(g, 0);
+    if (measures_little(c)) /* 9 for CLSI_LAST_PLACES of sum |S_i|, which is the same here */
+        to[CLSI_SCALE_ENTROPY_SLOPES] =
+            cls_mul(g, cls_constant(g, 1 + 9), to[CLSI_SCALE_ENTROPY_SLOPES]);
     to[CLSI_SCALE_COLD] = clsi_coldness_outside(s);
     to[CLSI_SCALE_POWER] = cls_constant(g, 0);
     if (!s->m) status = clsi_power_of_potential(s, &to[CLSI_SCALE_POWER]);

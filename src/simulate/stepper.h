@@ -145,6 +145,10 @@ void clsi_newton_least(const clsi_stepper *sp, const double *in, double *least);
  * end of the step may lie outside the domain. */
 clsi_trouble clsi_newton_solve(const clsi_stepper *sp, clsi_newton *nw);
 
+/* The same for grids (chord.c); doubles of krylov.room that it takes. */
+clsi_trouble clsi_chord_solve(clsi_newton *nw);
+size_t clsi_chord_size(size_t unknowns);
+
 /* n steps, and what is watched after each; the motion is where the last good one ended. */
 struct cls_simulator;
 typedef clsi_trouble clsi_few(struct cls_simulator *sim, uint64_t n);

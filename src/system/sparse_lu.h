@@ -19,6 +19,8 @@ typedef struct clsi_sparse_lu {
     uint32_t *source;    /* (n_entries) entries of the matrix, sorted by the place of their row */
     size_t *from;        /* (n + 1) of `source` */
     struct clsi_segments *segments; /* how it is done in lanes, or NULL */
+    struct clsi_fronts
+        *fronts; /* how it is done in blocks (then there are no other tables), or NULL */
 } clsi_sparse_lu;
 
 /* The pattern (n, n) by rows: columns [start[i], start[i + 1]) of row i. The diagonal is taken as
@@ -27,12 +29,14 @@ cls_status clsi_sparse_lu_create(size_t n, const size_t *start, const uint32_t *
                                  clsi_sparse_lu **out, cls_error *error);
 /* The same for one that is factorised often: where the pattern is long and narrow (a chain, a ring) in
  * an order that lets eight of its rows be eliminated at a time (segments.c). `work` is then laid out
- * otherwise; the bits are those of the loops over `order`. */
+ * otherwise; the bits are those of the loops over `order`. Where much is filled (grids, networks) in
+ * full blocks (fronts.c), with other bits. */
 cls_status clsi_sparse_lu_create_fast(size_t n, const size_t *start, const uint32_t *column,
                                       clsi_sparse_lu **out, cls_error *error);
-/* The same, where the k-th entry of the pattern stands at `stands[k]` of the matrix. */
+/* The same, where the k-th entry of the pattern stands at `stands[k]` of the matrix; blocks 0: never in full blocks,
+ * for those who need the tables. */
 cls_status clsi_sparse_lu_create_placed(size_t n, const size_t *start, const uint32_t *column,
-                                        const uint32_t *stands, clsi_sparse_lu **out,
+                                        const uint32_t *stands, int blocks, clsi_sparse_lu **out,
                                         cls_error *error);
 /* Places for the entries of a pattern: long diagonals one after the other, so that those of neighbouring cells are
  * neighbours; then what is in none, by rows. 0: no memory. */
@@ -40,6 +44,8 @@ int clsi_sparse_lu_by_diagonals(size_t n, const size_t *start, const uint32_t *c
                                 uint32_t *stands);
 void clsi_sparse_lu_free(clsi_sparse_lu **lu);
 size_t clsi_sparse_lu_size(const clsi_sparse_lu *lu); /* doubles of work */
+/* What a factorisation costs, in solutions; 0: so little that it is made for every matrix. */
+double clsi_sparse_lu_price(const clsi_sparse_lu *lu);
 /* `a` are the entries in the order of the pattern. Nonzero: the place + 1 where there is no pivot. */
 size_t clsi_sparse_lu_factor(const clsi_sparse_lu *lu, const double *a, double *work);
 void clsi_sparse_lu_solve(const clsi_sparse_lu *lu, double *work, double *b);

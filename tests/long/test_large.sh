@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Large systems: both laws at round-off for a plate whose factors are kept over steps (GMRES), and for 100,000 masses with
+# Large systems: both laws at round-off for a plate whose factors serve many updates, and for 100,000 masses with
 # temperatures.
 . "$(dirname "$0")/../cli/lib.sh"
 RUN_LIMIT=1200

@@ -230,7 +230,7 @@ static void rows_that_repeat(void **unused) {
             fill(&m, sizes[s], 0, &random, patterns[p]);
             assert_true(clsi_sparse_lu_by_diagonals(m.n, m.start, m.column, stands));
             assert_int_equal(
-                clsi_sparse_lu_create_placed(m.n, m.start, m.column, stands, &lu, NULL), CLS_OK);
+                clsi_sparse_lu_create_placed(m.n, m.start, m.column, stands, 0, &lu, NULL), CLS_OK);
             assert_non_null(lu->segments);
             if (lu->segments->stretch.blocks) repeated++;
             if (lu->segments->stretch.n_walls) walls++;
