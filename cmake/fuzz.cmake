@@ -41,7 +41,7 @@ foreach(source IN LISTS fuzz_targets)
     endif()
   endif()
   target_link_libraries(${target} PRIVATE ${libs} m)
-  target_include_directories(${target} PRIVATE ${fmu}/sources)
+  target_include_directories(${target} PRIVATE ${fmu}/sources ${CMAKE_SOURCE_DIR}) # "tests/..."
   target_compile_options(${target} PRIVATE -Wno-unused-result)
   target_compile_definitions(${target} PRIVATE _GNU_SOURCE $<$<BOOL:${ZIP_FOUND}>:CLSI_HAVE_ZIP>) # memfd_create
 endforeach()

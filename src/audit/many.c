@@ -240,7 +240,8 @@ static cls_status take_fixed(judge *j, cls_error *error) {
         memmove(j->nodes + kept, nodes, n * sizeof *nodes);
         kept += n;
     }
-    memmove(j->nodes + kept, j->nodes + behind, (j->n_nodes - behind) * sizeof *j->nodes);
+    if (j->n_nodes > behind) /* there may be no nodes at all */
+        memmove(j->nodes + kept, j->nodes + behind, (j->n_nodes - behind) * sizeof *j->nodes);
     j->n_nodes -= behind - kept;
     return CLS_OK;
 }

@@ -287,18 +287,39 @@ static int list_left(clsi_tiler *t) {
     return 1;
 }
 
+/* By operations, of which there are few; within one outputs of equal cells mostly ascend as its elements do. */
+static int sort_wishes(const clsi_plan *plan, size_t n, wish **wishes) {
+    wish *sorted = clsi_malloc(n * sizeof *sorted);
+    size_t *end = clsi_calloc(plan->n_ops + 1, sizeof *end), begin = 0;
+    int good = sorted && end;
+    for (size_t i = 0; i < n && good; i++) end[(*wishes)[i].op + 1]++;
+    for (size_t k = 0; k < plan->n_ops && good; k++) end[k + 1] += end[k];
+    for (size_t i = 0; i < n && good; i++) sorted[end[(*wishes)[i].op]++] = (*wishes)[i];
+    for (size_t k = 0; k < plan->n_ops && good; begin = end[k++]) {
+        size_t i = begin + 1;
+        while (i < end[k] && compare_wishes(&sorted[i - 1], &sorted[i]) < 0) i++;
+        if (i < end[k]) qsort(sorted + begin, end[k] - begin, sizeof *sorted, compare_wishes);
+    }
+    free(good ? *wishes : sorted);
+    if (good) *wishes = sorted;
+    free(end);
+    return good;
+}
+
 int clsi_tiles_deliver(clsi_tiler *t) {
     clsi_plan *plan = t->plan;
-    wish *wishes = clsi_calloc(t->n_outputs, sizeof *wishes);
+    wish *wishes = clsi_malloc(t->n_outputs * sizeof *wishes);
     size_t n = 0;
-    int good = wishes != NULL;
+    /* there is one, even where nothing is delivered: tiles say where theirs begin */
+    int good =
+        wishes && clsi_grow(&plan->deliveries, &t->deliveries_room, 1, sizeof *plan->deliveries);
     for (size_t k = 0; k < t->n_outputs && good; k++) {
         wish w = {.output = (uint32_t)k};
         size_t op = maker_of(t, k, &w.element);
         w.op = (uint32_t)op;
         if (op < plan->n_ops) wishes[n++] = w;
     }
-    if (n) qsort(wishes, n, sizeof *wishes, compare_wishes);
+    good = good && sort_wishes(plan, n, &wishes);
     for (size_t i = 0, count; i < n && good; i += count) {
         for (count = 1; i + count < n && wishes[i + count].op == wishes[i].op;) count++;
         good = add_runs(t, wishes + i, count);

@@ -127,6 +127,13 @@ cls_status clsi_graph_copy(const cls_graph *g, cls_graph **out, cls_error *error
 /* Gives back the table that nodes are looked up in, a good part of a large graph's memory; it is made again
  * when something is built. */
 void clsi_graph_pack(cls_graph *g);
+/* Drops all nodes that the lists are not made of, and gives these their new numbers (keep.c): every other number of a
+ * node that anybody has means nothing then. 0: nothing was done, for want of memory or since there are fields. */
+typedef struct clsi_node_list {
+    size_t n;
+    cls_node *node; /* CLS_NO_NODE stays */
+} clsi_node_list;
+int clsi_graph_keep(cls_graph *g, size_t n, const clsi_node_list *lists);
 /* Gives back all nodes: there are none then. Its names and its status stay. */
 void clsi_graph_empty(cls_graph *g);
 const cls_graph_limits *clsi_graph_limits(const cls_graph *g);

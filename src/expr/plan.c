@@ -406,7 +406,18 @@ static void resolve(clsi_planner *s) {
     plan->n_registers = plan->n_constants + s->n_values;
 }
 
+/* What grows with the number of instructions has its size from the beginning: memory that is moved is touched
+ * twice. Values are padded to cache lines once a run. */
+static int open_room(clsi_planner *s) {
+    size_t most = 0, n = s->n_values + s->p->n_instructions + s->p->n_instructions / 16;
+    for (size_t i = 0; i < s->n_kinds; i++)
+        if (s->kinds[i].n > most) most = s->kinds[i].n;
+    return clsi_grow(&s->block, &s->block_room, n, sizeof *s->block) &&
+           clsi_grow(&s->pairs, &s->pairs_room, 3 * most, sizeof *s->pairs);
+}
+
 void clsi_plan_write(clsi_planner *s) {
+    s->failed |= !open_room(s);
     write_stages(s);
     resolve(s);
 }

@@ -4,6 +4,7 @@
 #include "expr/fields.h"
 #include "expr/graph.h"
 #include "expr/program.h"
+#include "simulate/measures.h"
 #include "system/sparse_lu.h"
 #include <math.h>
 #include <stdlib.h>
@@ -18,14 +19,14 @@ typedef struct compiler {
     cls_node *outputs;       /* room for the largest program but the residual */
     clsi_rows rows;          /* entries of J, where they are few in a row */
     int dense;               /* J is wanted whole */
+    int pared; /* the graph has what is left to be compiled: other nodes' numbers mean nothing */
     cls_error *error;
 } compiler;
 
-/* A stepper of many unknowns for motions only. */
+/* A stepper of a large system for motions only: nobody asks for its formulas when it is there. */
+enum { MANY_NODES = 1000000 };
 static int is_lean(const clsi_stepper *sp, const cls_graph *g) {
-    enum { MANY_NODES = 1000000 };
-    return sp->lean && sp->lu && !sp->n_free && !sp->scheme->noise && !g->n_fields &&
-           g->n > MANY_NODES;
+    return sp->lean && !sp->n_free && !sp->scheme->noise && !g->n_fields && g->n > MANY_NODES;
 }
 
 static cls_status compile(compiler *c, size_t n_inputs, size_t n_first, size_t n_outputs,
@@ -84,7 +85,7 @@ static cls_status compile_rows(compiler *c, const cls_node *entries) {
     c->outputs = outputs;
     if (status != CLS_OK)
         status = cls_graph_status(st->g, c->error);
-    else if (is_lean(c->sp, st->g))
+    else if (c->sp->lu && (c->pared || is_lean(c->sp, st->g)))
         status = compile_last(c, first, first + n);
     else
         status = compile(c, c->sp->n_base + k, first, first + n, &c->sp->residual);
@@ -118,6 +119,22 @@ static cls_status place_entries(compiler *c) {
     return status;
 }
 
+/* Before the largest part of the work what is not needed for it leaves the graph. */
+static void pare(compiler *c) {
+    clsi_step *st = c->st;
+    const clsi_node_list lists[] = {{c->sp->n_base + st->n_unknowns, c->inputs},
+                                    {st->n_unknowns, st->unknown},
+                                    {st->n_unknowns, st->residual},
+                                    {st->n_positive, st->positive},
+                                    {st->nz, st->next},
+                                    {st->nz, st->change},
+                                    {CLSI_ACCOUNTS, st->gain},
+                                    {st->paper_start ? st->nz : 0, st->paper_start},
+                                    {1, &st->h}};
+    if (st->n_unknowns <= FEW_UNKNOWNS || c->dense || !is_lean(c->sp, st->g)) return;
+    c->pared = clsi_graph_keep(st->g, sizeof lists / sizeof *lists, lists);
+}
+
 /* The Jacobian: its pattern, and of one with many entries in a row the residual's program. */
 static cls_status find_jacobian(compiler *c) {
     clsi_step *st = c->st;
@@ -130,8 +147,8 @@ static cls_status find_jacobian(compiler *c) {
     if (status != CLS_OK) return clsi_graph_failed(st->g, c->error);
     if (2 * rows->n >= k * k) return compile_rows(c, NULL);
     sp->n_jacobian = rows->n;
-    status = place_entries(c);
     if (!sp->n_free) clsi_graph_pack(st->g); /* nothing more is built */
+    status = place_entries(c);
     if (status == CLS_OK) sp->work_size += clsi_sparse_lu_size(sp->lu);
     if (status == CLS_OK && !sp->n_lifted) sp->price = clsi_sparse_lu_price(sp->lu);
     if (sp->price > 0) sp->work_size += clsi_krylov_size(sp->lu);
@@ -210,134 +227,6 @@ static cls_status compile_next(compiler *c) {
     return compile_with_values(c, n);
 }
 
-static cls_node absolute(cls_graph *g, cls_node a) {
-    return cls_apply(g, CLS_FN_SQRT, cls_mul(g, a, a));
-}
-
-/* The partial sums and terms of a sum, each once; the sum itself comes first. Beyond MAX_TERMS a
- * partial sum counts as one term. */
-enum { MAX_TERMS = 256 };
-
-typedef struct terms {
-    cls_node node[MAX_TERMS];
-    size_t n;
-} terms;
-
-static int is_sum(const cls_graph *g, cls_node a) {
-    cls_op op = cls_node_op(g, a);
-    return op == CLS_OP_ADD || op == CLS_OP_SUB || op == CLS_OP_NEG;
-}
-
-static void terms_push(terms *list, cls_node a) {
-    for (size_t i = 0; i < list->n; i++)
-        if (list->node[i] == a) return;
-    if (list->n < MAX_TERMS) list->node[list->n++] = a;
-}
-
-static void terms_of(const cls_graph *g, cls_node sum, terms *list) {
-    list->n = 0;
-    terms_push(list, sum);
-    for (size_t i = 0; i < list->n; i++)
-        for (size_t j = 0; is_sum(g, list->node[i]) && j < cls_node_arg_count(g, list->node[i]);
-             j++)
-            terms_push(list, cls_node_arg(g, list->node[i], j));
-}
-
-/* The sum of the absolute values of the terms of a total entropy. */
-static cls_node size_of(cls_graph *g, cls_node sum) {
-    terms list;
-    cls_node size = cls_constant(g, 0);
-    terms_of(g, sum, &list);
-    for (size_t i = 0; i < list.n; i++)
-        if (!is_sum(g, list.node[i])) size = cls_add(g, size, absolute(g, list.node[i]));
-    return size;
-}
-
-/* The largest of a sum, its partial sums and its terms, in absolute value:
- * max(a, b) = (a + b + |a - b|)/2. */
-static cls_node largest_of(cls_graph *g, cls_node sum) {
-    terms list;
-    cls_node largest = cls_constant(g, 0), half = cls_constant(g, 0.5);
-    terms_of(g, sum, &list);
-    for (size_t i = 0; i < list.n; i++) {
-        cls_node a = absolute(g, list.node[i]), apart = absolute(g, cls_sub(g, largest, a));
-        largest = cls_mul(g, half, cls_add(g, cls_add(g, largest, a), apart));
-    }
-    return largest;
-}
-
-/* Room for the terms of a sum; a graph that has failed when there is none. */
-static cls_node *open_terms(cls_graph *g, size_t n) {
-    cls_node *list = clsi_calloc(n, sizeof *list);
-    if (!list) clsi_graph_fail(g, CLS_MEMORY, "out of memory");
-    return list;
-}
-
-static cls_node close_terms(cls_graph *g, size_t n, cls_node *list) {
-    cls_node sum = list ? clsi_sum(g, n, list) : CLS_NO_NODE;
-    free(list);
-    return sum;
-}
-
-/* sum |z_i slope_i| */
-static cls_node size_of_slopes(cls_graph *g, size_t n, const cls_node *z, cls_node *slope) {
-    for (size_t i = 0; i < n; i++) slope[i] = absolute(g, cls_mul(g, z[i], slope[i]));
-    return close_terms(g, n, slope);
-}
-
-/* sum |z_i da/dz_i|; of many all slopes in one walk. */
-static cls_node slopes_of(cls_graph *g, cls_node a, size_t n, const cls_node *z) {
-    int many = n > CLSI_MANY_UNKNOWNS;
-    cls_node *slope = open_terms(g, n);
-    if (!slope || (many && cls_gradient(g, a, n, z, slope) != CLS_OK)) {
-        free(slope);
-        return CLS_NO_NODE;
-    }
-    for (size_t i = 0; i < n && !many; i++) slope[i] = cls_derivative(g, a, z[i]);
-    return size_of_slopes(g, n, z, slope);
-}
-
-/* The same of the energy, whose slopes are in the form where it is a function of q, p and S. */
-static cls_node energy_slopes(const cls_system *s) {
-    const clsi_form *f = s->form;
-    if (f->kind != CLSI_FORM_PHASE || f->nz <= CLSI_MANY_UNKNOWNS)
-        return slopes_of(s->g, f->energy, f->nz, f->z);
-    cls_node *slope = open_terms(s->g, f->nz);
-    if (!slope) return CLS_NO_NODE;
-    memcpy(slope, f->energy_q, s->nq * sizeof *slope);
-    memcpy(slope + s->nq, f->v, s->n * sizeof *slope);
-    memcpy(slope + s->nq + s->n, f->T, s->m * sizeof *slope);
-    return size_of_slopes(s->g, f->nz, f->z, slope);
-}
-
-/* v . K^T dE/dq, by which scaling the forces that have a potential changes the energy. */
-static cls_status power_of(const cls_system *s, cls_node *out) {
-    const clsi_form *f = s->form;
-    cls_graph *g = s->g;
-    clsi_place at = {f->q, f->v, f->p, f->S, f->T, s->t, s->u};
-    cls_node *rate = clsi_calloc(s->nq + s->n + 1, sizeof *rate), *against = rate + s->nq;
-    *out = cls_constant(g, 0);
-    if (!rate) return CLS_MEMORY;
-    cls_status status = clsi_brackets_at(s, &s->bound, &at, f->energy_q, rate, against);
-    for (size_t j = 0; j < s->n; j++) *out = cls_add(g, *out, cls_mul(g, f->v[j], against[j]));
-    free(rate);
-    return status;
-}
-
-/* Where the entropy is a formula of internal energies x: the mean of (dS/dx)/(dE/dx), which is 1/T. */
-static cls_node coldness(const cls_system *s) {
-    cls_graph *g = s->g;
-    cls_node sum = cls_constant(g, 0);
-    size_t count = 0;
-    for (size_t j = 0; j < s->n; j++) {
-        cls_node slope = s->entropy_slope[s->nq + j];
-        if (cls_is_constant(g, slope, 0)) continue;
-        sum = cls_add(g, sum, cls_div(g, slope, s->form->v[j]));
-        count++;
-    }
-    return count ? cls_div(g, sum, cls_constant(g, (double)count)) : sum;
-}
-
 enum { HOT_MOST = 16 };
 
 /* Steps that solve nothing take no longer than a few sums over a field: what these would say of the rounding of its
@@ -352,27 +241,28 @@ static cls_status compile_monitor(compiler *c) {
     const clsi_form *f = s->form;
     cls_graph *g = s->g;
     cls_node received = cls_symbol(g, "received'");
-    cls_node *sizes = open_terms(g, s->m), *betas = open_terms(g, s->m), *hot = open_terms(g, s->m);
+    cls_node *sizes = clsi_open_terms(g, s->m), *betas = clsi_open_terms(g, s->m),
+             *hot = clsi_open_terms(g, s->m);
     /* temperatures that are states are finite; those of a field are not looked at, for its sums are long */
     int hot_matters = f->kind != CLSI_FORM_THERMAL && s->m <= HOT_MOST;
     int lean = measures_little(c);
     double part = hot_matters ? 1.0 / (double)s->m : 0, cold_part = lean ? 0 : 1.0 / (double)s->m;
     for (size_t i = 0; i < s->m && sizes && betas && hot; i++) {
-        sizes[i] = lean ? f->S[i] : absolute(g, f->S[i]);
+        sizes[i] = lean ? f->S[i] : clsi_absolute(g, f->S[i]);
         betas[i] = cls_div(g, cls_constant(g, cold_part), f->T[i]);
         hot[i] = cls_mul(g, cls_constant(g, part), f->T[i]);
     }
-    cls_node size = close_terms(g, s->m, sizes), beta = close_terms(g, s->m, betas);
-    if (s->has_entropy) size = size_of(g, f->entropy);
-    if (lean) size = absolute(g, size);
+    cls_node size = clsi_close_terms(g, s->m, sizes), beta = clsi_close_terms(g, s->m, betas);
+    if (s->has_entropy) size = clsi_size_of_terms(g, f->entropy);
+    if (lean) size = clsi_absolute(g, size);
     size = cls_add(g, size, clsi_terms_in_fields(g, f->entropy));
     c->outputs[CLSI_MONITOR_ENERGY] =
         clsi_account_count(s) ? cls_sub(g, f->energy, received) : f->energy;
-    if (s->has_entropy) beta = coldness(s);
+    if (s->has_entropy) beta = clsi_coldness(s);
     c->outputs[CLSI_MONITOR_BETA] = beta;
     c->outputs[CLSI_MONITOR_ENTROPY] = f->entropy;
     c->outputs[CLSI_MONITOR_SIZE] = size;
-    c->outputs[CLSI_MONITOR_HOT] = close_terms(g, s->m, hot);
+    c->outputs[CLSI_MONITOR_HOT] = clsi_close_terms(g, s->m, hot);
     clsi_place at = {f->q, f->v, f->p, f->S, f->T, s->t};
     for (size_t i = 0; i < s->n_invariants; i++) {
         cls_status status = clsi_place_at(s, &at, 1, &s->bound.invariants[i].node,
@@ -398,32 +288,24 @@ static cls_status compile_ascent(compiler *c) {
     return status;
 }
 
-/* Sum of 1/T of the reservoirs. */
-static cls_node coldness_outside(const cls_system *s) {
-    cls_node *list = open_terms(s->g, s->nr);
-    for (size_t k = 0; k < s->nr && list; k++)
-        list[k] = cls_div(s->g, cls_constant(s->g, 1), s->bound.reservoir[k]);
-    return close_terms(s->g, s->nr, list);
-}
-
 static cls_status compile_scale(compiler *c) {
     const cls_system *s = c->sp->s;
     const clsi_form *f = s->form;
     cls_graph *g = s->g;
     cls_node *to = c->outputs;
     cls_status status = CLS_OK;
-    to[CLSI_SCALE_ENERGY] = largest_of(g, f->energy);
-    to[CLSI_SCALE_ENERGY_SLOPES] = energy_slopes(s);
+    to[CLSI_SCALE_ENERGY] = clsi_largest_of_terms(g, f->energy);
+    to[CLSI_SCALE_ENERGY_SLOPES] = clsi_energy_slopes(s);
     /* who counts falls of the entropy, or takes back a step over which it falls */
     int counts = c->sp->options.monitor || c->sp->scheme->estimate || c->sp->scheme->carries;
     to[CLSI_SCALE_ENTROPY_SLOPES] =
-        counts ? slopes_of(g, f->entropy, f->nz, f->z) : cls_constant(g, 0);
+        counts ? clsi_sizes_of_slopes(g, f->entropy, f->nz, f->z) : cls_constant(g, 0);
     if (measures_little(c)) /* 9 for CLSI_LAST_PLACES of sum |S_i|, which is the same here */
         to[CLSI_SCALE_ENTROPY_SLOPES] =
             cls_mul(g, cls_constant(g, 1 + 9), to[CLSI_SCALE_ENTROPY_SLOPES]);
-    to[CLSI_SCALE_COLD] = coldness_outside(s);
+    to[CLSI_SCALE_COLD] = clsi_coldness_outside(s);
     to[CLSI_SCALE_POWER] = cls_constant(g, 0);
-    if (!s->m) status = power_of(s, &to[CLSI_SCALE_POWER]);
+    if (!s->m) status = clsi_power_of_potential(s, &to[CLSI_SCALE_POWER]);
     if (status != CLS_OK) return clsi_graph_failed(g, c->error);
     return compile_watch(c, f->nz + 2 + c->sp->nu + c->sp->n_free, CLSI_SCALES, &c->sp->scale);
 }
@@ -451,10 +333,10 @@ static cls_status compile_all(compiler *c) {
     c->inputs[sp->nz + 1] = sp->s->t;
     for (size_t k = 0; k < sp->nu; k++) c->inputs[sp->nz + 2 + k] = sp->s->u[k];
     for (size_t k = 0; k < sp->n_free; k++) c->inputs[sp->nz + 2 + sp->nu + k] = c->symbols[k];
-    int measured = !sp->n_free || c->settable;
-    cls_status status = measured ? compile_monitor(c) : CLS_OK;
-    if (status == CLS_OK && measured) status = compile_scale(c);
-    if (status == CLS_OK && measured) status = compile_ascent(c);
+    int measured = !sp->n_free || c->settable, watched = sp->monitor != NULL;
+    cls_status status = measured && !watched ? compile_monitor(c) : CLS_OK;
+    if (status == CLS_OK && measured && !watched) status = compile_scale(c);
+    if (status == CLS_OK && measured && !watched) status = compile_ascent(c);
     if (status != CLS_OK || !st) return status;
     c->inputs[sp->nz + 2] = st->h;
     c->inputs[sp->nz + 3] = st->defect;
@@ -468,6 +350,7 @@ static cls_status compile_all(compiler *c) {
     memcpy(c->outputs, st->guess, sp->n_unknowns * sizeof(cls_node));
     status = compile(c, sp->n_base, sp->n_unknowns, sp->n_unknowns, &sp->guess);
     if (status == CLS_OK && measured) status = compile_heat(c);
+    if (status == CLS_OK) pare(c);
     if (status == CLS_OK) status = find_jacobian(c);
     if (status == CLS_OK) status = compile_guard(c);
     if (status == CLS_OK) status = compile_next(c);
@@ -476,6 +359,7 @@ static cls_status compile_all(compiler *c) {
         status = compile(c, sp->n_base, sp->nz, sp->nz, &sp->paper);
     }
     if (status == CLS_OK) status = compile_residual(c);
+    if (c->pared) clsi_graph_empty(st->g); /* nobody finds anything in it */
     return status;
 }
 
@@ -515,6 +399,7 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
                   clsi_calloc(room, sizeof(cls_node)),
                   {0},
                   dense,
+                  0,
                   error};
     sp->of_state = clsi_calloc(k, sizeof *sp->of_state);
     cls_status status = CLS_MEMORY;
@@ -531,24 +416,43 @@ static cls_status create(clsi_stepper *sp, clsi_step *st, const cls_node *symbol
     return status;
 }
 
-/* Who takes derivatives of the step, and who runs motions only. */
-enum { CLOSED, OPEN, LEAN };
+/* Who takes derivatives of the step, and who runs motions only; WATCH: what watches a motion, and no step. */
+enum { CLOSED, OPEN, LEAN, WATCH };
 
 static cls_status create_any(const cls_system *s, const cls_simulate_options *options,
                              double length, int kind, int dense, size_t n_free,
-                             const cls_node *symbols, clsi_stepper **out, clsi_step **step,
-                             cls_error *error);
+                             const cls_node *symbols, clsi_stepper *watch, clsi_stepper **out,
+                             clsi_step **step, cls_error *error);
+
+/* Of a large system what watches its motions is compiled on a graph of its own, so that its nodes are gone when
+ * those of the step come. */
+static cls_status create_watch(const cls_system *s, const cls_simulate_options *options,
+                               clsi_stepper **out, cls_error *error) {
+    clsi_step *st = NULL;
+    cls_system *view;
+    cls_status status = clsi_system_view(s, &view, error);
+    if (status == CLS_OK)
+        status = create_any(view, options, options->h, WATCH, 0, 0, NULL, NULL, out, &st, error);
+    clsi_step_free(&st);
+    clsi_system_view_free(&view);
+    return status;
+}
 
 /* On a view of the system, which the stepper keeps. */
 static cls_status create_viewing(const cls_system *s, const cls_simulate_options *options, int kind,
                                  clsi_stepper **out, cls_error *error) {
     clsi_step *st = NULL;
-    cls_system *view;
+    clsi_stepper *watch = NULL;
+    cls_system *view = NULL;
     *out = NULL;
-    cls_status status = clsi_system_view(s, &view, error);
+    cls_status status = CLS_OK;
+    if (kind == LEAN && !s->g->n_fields && !s->n_unknown && s->g->n > MANY_NODES)
+        status = create_watch(s, options, &watch, error);
+    if (status == CLS_OK) status = clsi_system_view(s, &view, error);
     if (status == CLS_OK)
-        status = create_any(view, options, options->h, kind, 0, 0, NULL, out, &st, error);
+        status = create_any(view, options, options->h, kind, 0, 0, NULL, watch, out, &st, error);
     clsi_step_free(&st);
+    clsi_stepper_free(&watch);
     if (status == CLS_OK) clsi_stepper_make_native(*out, 0);
     if (status == CLS_OK)
         (*out)->view = view;
@@ -578,15 +482,15 @@ cls_status clsi_stepper_create_lean(const cls_system *s, const cls_simulate_opti
 cls_status clsi_stepper_create_open(const cls_system *s, const cls_simulate_options *options,
                                     size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                     clsi_step **step, cls_error *error) {
-    return create_any(s, options, options->h, OPEN, 1, n_free, symbols, out, step, error);
+    return create_any(s, options, options->h, OPEN, 1, n_free, symbols, NULL, out, step, error);
 }
 
 cls_status clsi_stepper_create_settable(const cls_system *s, const clsi_stepper *like,
                                         size_t n_free, const cls_node *symbols, clsi_stepper **out,
                                         cls_error *error) {
     clsi_step *st;
-    cls_status status =
-        create_any(s, &like->options, like->length, CLOSED, 0, n_free, symbols, out, &st, error);
+    cls_status status = create_any(s, &like->options, like->length, CLOSED, 0, n_free, symbols,
+                                   NULL, out, &st, error);
     clsi_step_free(&st);
     return status;
 }
@@ -634,10 +538,18 @@ void clsi_stepper_make_native(clsi_stepper *sp, int lanes) {
     if (!lanes) link_monitor(sp, 0);
 }
 
+static void take_watch(clsi_stepper *sp, clsi_stepper *from) {
+    sp->monitor = from->monitor;
+    sp->scale = from->scale;
+    sp->ascent = from->ascent;
+    sp->work_size = from->work_size;
+    from->monitor = from->scale = from->ascent = NULL;
+}
+
 static cls_status create_any(const cls_system *s, const cls_simulate_options *options,
                              double length, int kind, int dense, size_t n_free,
-                             const cls_node *symbols, clsi_stepper **out, clsi_step **step,
-                             cls_error *error) {
+                             const cls_node *symbols, clsi_stepper *watch, clsi_stepper **out,
+                             clsi_step **step, cls_error *error) {
     int open = kind == OPEN;
     *out = NULL;
     *step = NULL;
@@ -663,12 +575,15 @@ static cls_status create_any(const cls_system *s, const cls_simulate_options *op
     sp->options.scheme = sp->scheme->info.name;
     sp->n_free = n_free;
     sp->books = !open;
-    sp->lean = kind == LEAN;
+    sp->lean = kind == LEAN || kind == WATCH;
+    if (watch) take_watch(sp, watch);
     clsi_step *st = NULL;
-    if (sp->scheme->build) status = clsi_step_create(s, sp->scheme, length, &st, error);
+    if (sp->scheme->build && kind != WATCH)
+        status = clsi_step_create(s, sp->scheme, length, &st, error);
     if (status == CLS_OK) status = create(sp, st, symbols, !open, dense, error);
     sp->length = st && st->stiff ? INFINITY : 0;
-    if (status == CLS_OK && sp->scheme->noise && !n_free) status = clsi_bath_create(sp, error);
+    if (status == CLS_OK && sp->scheme->noise && !n_free && kind != WATCH)
+        status = clsi_bath_create(sp, error);
     if (status == CLS_OK) {
         *out = sp;
         *step = st;

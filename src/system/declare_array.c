@@ -25,7 +25,8 @@ static cls_status read_range(clsi_reader *r, clsi_cursor *c, clsi_array *array, 
     cls_status status =
         clsi_read_array(r->arrays, c->at, c->end, SIZE_MAX, &length, &behind, array);
     if (status != CLS_OK) return status;
-    if (!length || length > LONGEST_NAME) return clsi_at(r, c->at, "expected an array");
+    if (!length || length > LONGEST_NAME || clsi_plain_word(r, behind, c->end)) /* S[1..N]with */
+        return clsi_at(r, c->at, "expected an array");
     memcpy(name, r->clean + c->at, length);
     name[length] = 0;
     c->at = behind;

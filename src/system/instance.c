@@ -11,9 +11,14 @@ enum { WORK_OF_A_TREE = 16, MOST_DEEP = 200 };
 
 /* ---- numbers in brackets ---- */
 
+/* Of what has a list: terms, factors, arguments, indices. */
+static const clsi_operand *list_of(const clsi_patterns *p, const clsi_pattern *x) {
+    return p->lists + x->b;
+}
+
 static double value_of(const clsi_patterns *p, uint32_t k) {
     const clsi_pattern *x = &p->trees[k];
-    const clsi_operand *list = p->lists + x->b;
+    const clsi_operand *list;
     double sum, y;
     switch ((clsi_pattern_op)x->op) {
     case CLSI_P_NUMBER: return x->value;
@@ -21,6 +26,7 @@ static double value_of(const clsi_patterns *p, uint32_t k) {
     case CLSI_P_NEG: return -value_of(p, x->a);
     case CLSI_P_POW: return pow(value_of(p, x->a), value_of(p, x->b));
     case CLSI_P_CHAIN:
+        list = list_of(p, x);
         sum = value_of(p, list[0].tree);
         for (size_t i = 1; i < x->n; i++) {
             y = value_of(p, list[i].tree);
@@ -31,6 +37,7 @@ static double value_of(const clsi_patterns *p, uint32_t k) {
         }
         return sum;
     case CLSI_P_COMPOSED:
+        list = list_of(p, x);
         sum = value_of(p, list[0].tree);
         y = value_of(p, list[1].tree);
         return x->function == 0   ? sum - y * floor(sum / y)
@@ -58,7 +65,7 @@ typedef struct found {
 
 static int find(clsi_reader *r, const clsi_pattern *x, found *out) {
     const clsi_patterns *p = r->arrays->patterns;
-    const clsi_operand *list = p->lists + x->b;
+    const clsi_operand *list = list_of(p, x);
     long index[CLSI_MAX_INDICES];
     char name[128];
     for (size_t k = 0; k < x->n; k++)
@@ -295,7 +302,7 @@ static uint32_t formula_at(clsi_reader *r, size_t begin, size_t end) {
  * numbers on the way to it are no nodes. */
 static double fold(const clsi_patterns *p, uint32_t k) {
     const clsi_pattern *x = &p->trees[k];
-    const clsi_operand *list = p->lists + x->b;
+    const clsi_operand *list;
     double a = NAN, b;
     switch ((clsi_pattern_op)x->op) {
     case CLSI_P_NUMBER: return x->value;
@@ -311,6 +318,7 @@ static double fold(const clsi_patterns *p, uint32_t k) {
         a = isnan(a) ? NAN : clsi_function_value(x->function, a);
         break;
     case CLSI_P_CHAIN:
+        list = list_of(p, x);
         a = fold(p, list[0].tree);
         for (size_t i = 1; i < x->n; i++) {
             b = fold(p, list[i].tree);

@@ -512,6 +512,11 @@ static cls_status parse(const char *text, const char *file, const cls_assignment
     return parse_once(text, file, set, n, replacements, skeleton, loader, &lean, out, error);
 }
 
+cls_status clsi_system_parse_alone(const char *text, const char *file, const cls_assignments *set,
+                                   int lean, cls_system **out, cls_error *error) {
+    return parse_once(text, file, set, 0, NULL, 0, NULL, &lean, out, error);
+}
+
 cls_status cls_system_parse(const char *text, const char *file, const cls_assignments *set,
                             cls_system **out, cls_error *error) {
     NEED(error, out);

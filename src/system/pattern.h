@@ -5,10 +5,11 @@
  *   turned.c         statements in loops, read at every turn where they stand
  *   declare_array.c  declarations of arrays: a block of symbols each
  *
- * A file is read this way first (clsi_reader.lean). What cannot be read so (components, functions of the file, names
- * with indices that are declared one by one) is written out and read as text, as every statement was; and a complaint
- * of any kind means that the file is read again, all of it written out (parse.c): what is said about a file, and
- * whether it is refused, is decided by one reader. */
+ * A file is read this way first (clsi_reader.lean). Statements that cannot be read so (lets, parameters, names with
+ * indices that are declared one by one) are written out and read as text; components, functions of the file and
+ * complaints of any kind mean that the whole file is read again, written out (parse.c). So one reader decides what is
+ * said about a file, and whether it is refused; that this one takes nothing else and makes the same of it is tested
+ * (tests/export/test_readers.c). Only what is too much differs: loops cost less here. */
 #ifndef CLSI_PATTERN_H
 #define CLSI_PATTERN_H
 
@@ -62,7 +63,8 @@ typedef struct clsi_operand {
     uint32_t tree;
 } clsi_operand;
 
-enum { CLSI_MOST_SLOTS = 32, CLSI_MOST_FRAMES = 42, CLSI_MOST_WITHIN = 16 };
+/* FRAMES: lets within lets, as many as are written out (elements.c), and the formula around them. */
+enum { CLSI_MOST_SLOTS = 32, CLSI_MOST_FRAMES = 41, CLSI_MOST_WITHIN = 16 };
 
 /* Trees, and the values of the indices at the turn that is being read. Tree 0 is none. */
 typedef struct clsi_patterns {

@@ -7,6 +7,7 @@
  * unless the system is very large. */
 #include "base/base.h"
 #include "base/misuse.h"
+#include "expr/program.h"
 #include "system/system.h"
 #include <math.h>
 #include <stdlib.h>
@@ -80,8 +81,8 @@ cls_status clsi_system_build_rows(cls_system *s, cls_error *error) {
         status = cls_graph_status(s->g, error);
         if (status == CLS_OK && c.failed) status = CLS_MEMORY;
         if (status == CLS_OK)
-            status =
-                cls_program_create(s->g, n_inputs, inputs, c.n, c.nodes, &s->row_program, error);
+            status = clsi_program_create_lean(s->g, 0, n_inputs, n_inputs, inputs, c.n, c.n,
+                                              c.nodes, &s->row_program, error);
     }
     s->columns = c.names;
     s->n_columns = c.n;

@@ -8,6 +8,7 @@
 #include "base/alike.h"
 #include "base/misuse.h"
 #include "expr/graph.h"
+#include "expr/program.h"
 #include "system/equations.h"
 #include "system/system.h"
 #include <math.h>
@@ -34,7 +35,8 @@ cls_status clsi_system_build_duals(cls_system *s, cls_error *error) {
     if (status == CLS_OK && (out = clsi_calloc(k + rows.n, sizeof *out))) {
         memcpy(out, duals, k * sizeof *out);
         if (rows.n) memcpy(out + k, rows.node, rows.n * sizeof *out);
-        status = cls_program_create(s->g, f->nz, f->z, k + rows.n, out, &s->dual_program, error);
+        status = clsi_program_create_lean(s->g, 0, f->nz, f->nz, f->z, k + rows.n, k + rows.n, out,
+                                          &s->dual_program, error);
         s->dual_start = rows.start; /* the system's from here on */
         s->dual_column = rows.column;
         rows.start = NULL;

@@ -352,6 +352,10 @@ size_t clsi_part_acts_on(const cls_system *s, const char *part, size_t *on);
 cls_status clsi_system_parse_with(const char *text, const char *file, const cls_assignments *set,
                                   size_t n, clsi_replacement *replacements, int skeleton,
                                   cls_system **out, cls_error *error);
+/* For tests: by one of the two readers of files with arrays (pattern.h) alone. `lean` 1: fails where cls_system_parse
+ * would read the file again, written out; a file without arrays is read in one way. */
+cls_status clsi_system_parse_alone(const char *text, const char *file, const cls_assignments *set,
+                                   int lean, cls_system **out, cls_error *error);
 /* What the system has under this name that cannot be unknown, or NULL. */
 const char *clsi_label_of(const cls_system *s, const char *name);
 /* Were all of them found? If not, says which part the system does not have. */
