@@ -188,8 +188,23 @@ static cls_status try_it(clsi_export *e, cls_error *error) {
     return status;
 }
 
+/* What an FMU says of every variable, whether it depends on each state, is a matrix. */
+static const double MOST_NEEDS = 5e8;
+
+static cls_status make_needs(clsi_export *e, cls_error *error) {
+    size_t width = clsi_needs_width(e);
+    if ((double)width * (double)(e->n_columns + e->n_state) > MOST_NEEDS)
+        return clsi_fail(error, CLS_USAGE,
+                         "'%s' has %zu states and %zu columns: an FMU says of each whether it "
+                         "depends on each state, which are too many; export it as c",
+                         e->s->name, e->n_state, e->n_columns);
+    e->row_needs = clsi_calloc(e->n_columns * width, 1);
+    e->rate_needs = clsi_calloc(e->n_state * width, 1);
+    return e->row_needs && e->rate_needs ? CLS_OK : clsi_no_memory(error);
+}
+
 cls_status clsi_export_create(const cls_system *s, const cls_model *model,
-                              const cls_export_options *options, clsi_export **out,
+                              const cls_export_options *options, int needs, clsi_export **out,
                               cls_error *error) {
     *out = NULL;
     clsi_export *e = clsi_calloc(1, sizeof *e);
@@ -205,9 +220,11 @@ cls_status clsi_export_create(const cls_system *s, const cls_model *model,
     if (status == CLS_OK) status = try_it(e, error);
     if (status == CLS_OK) status = clsi_export_parameters(e, error);
     if (status == CLS_OK) status = compile_settable(e, error);
-    if (status == CLS_OK) status = clsi_export_rates(e, &e->base, error);
+    if (status == CLS_OK && needs) status = make_needs(e, error);
     if (status == CLS_OK && e->open.sp) status = clsi_export_rates(e, &e->open, error);
-    int agree = status != CLS_OK || clsi_export_fields_agree(e);
+    if (status == CLS_OK) status = clsi_export_rates(e, &e->base, error);
+    if (status == CLS_OK) status = clsi_export_equations(e, error);
+    int agree = status != CLS_OK || (!e->patterns_differ && clsi_export_fields_agree(e));
     if (status == CLS_OK && agree)
         *out = e;
     else
@@ -215,7 +232,7 @@ cls_status clsi_export_create(const cls_system *s, const cls_model *model,
     if (agree) return status;
     cls_export_options fixed = *options;
     fixed.parameters = "none";
-    return clsi_export_create(s, model, &fixed, out, error);
+    return clsi_export_create(s, model, &fixed, needs, out, error);
 }
 
 static void free_labels(size_t n, clsi_label *labels) {
@@ -242,6 +259,7 @@ void clsi_export_free(clsi_export **export) {
     free_variant(&e->base);
     free_variant(&e->open);
     cls_system_free(&e->open_system);
+    clsi_equations_clear(e);
     free(e->parameter_value);
     free(e->row_needs);
     free(e->rate_needs);
@@ -271,8 +289,8 @@ cls_status cls_export(const char *target, const cls_system *s, const cls_model *
     int rounds = o.single;
     if (rounds) status = clsi_single_model(s, model, &single, error);
     if (status == CLS_OK)
-        status =
-            clsi_export_create(rounds ? single.system : s, rounds ? &single : model, &o, &e, error);
+        status = clsi_export_create(rounds ? single.system : s, rounds ? &single : model, &o,
+                                    to->needs, &e, error);
     if (status == CLS_OK && rounds) status = clsi_single_compare(e, s, error);
     if (!info) info = &own;
     if (status == CLS_OK) {

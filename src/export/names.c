@@ -75,12 +75,21 @@ static int is_in(const char *text, const char *word) {
 
 /* Names that the exported functions have inside: a type of this name would be hidden there. */
 int clsi_is_local(const char *word) {
-    const char *const texts[] = {
-        clsi_kernels_text,     clsi_pairs_text,      clsi_network_node_text,
-        clsi_dense_text,       clsi_sparse_lu_text,  clsi_newton_text,
-        clsi_step_text,        clsi_lawful_text,     clsi_export_model_text,
-        clsi_export_main_text, clsi_export_fmu_text, clsi_export_fmi2_text,
-        clsi_export_fmi3_text};
+    const char *const texts[] = {clsi_kernels_text,
+                                 clsi_pairs_text,
+                                 clsi_network_node_text,
+                                 clsi_dense_text,
+                                 clsi_sparse_lu_text,
+                                 clsi_newton_text,
+                                 clsi_step_text,
+                                 clsi_lawful_text,
+                                 clsi_export_model_text,
+                                 clsi_export_slopes_text,
+                                 clsi_export_dense_slopes_text,
+                                 clsi_export_main_text,
+                                 clsi_export_fmu_text,
+                                 clsi_export_fmi2_text,
+                                 clsi_export_fmi3_text};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
         if (is_in(texts[k], word)) return 1;
     static const char *const written[] = {"point", "keep", "room", "received", "outside"};
