@@ -292,9 +292,8 @@ static void append_numbers(clsi_text *out, const char *name, size_t n, const dou
 }
 
 static int column_of(const clsi_export *e, const char *name) {
-    for (size_t k = 0; k < e->n_columns; k++)
-        if (!strcmp(e->columns[k].name, name)) return (int)k;
-    return -1;
+    size_t k = clsi_lookup_find(&e->column_at, name);
+    return k == SIZE_MAX ? -1 : (int)k;
 }
 
 double clsi_state_limit(const clsi_export *e, size_t k, int high) {

@@ -14,6 +14,17 @@ typedef struct clsi_label {
     char *ident;
 } clsi_label;
 
+/* Names with a number each (lookup.c). */
+typedef struct clsi_lookup {
+    size_t slots;      /* a power of two, more than there are names */
+    const char **name; /* (slots) borrowed; NULL: empty */
+    size_t *number;
+} clsi_lookup;
+int clsi_lookup_create(size_t room, clsi_lookup *l); /* for so many names; 0: no memory */
+void clsi_lookup_clear(clsi_lookup *l);
+void clsi_lookup_add(clsi_lookup *l, const char *name, size_t number);
+size_t clsi_lookup_find(const clsi_lookup *l, const char *name); /* SIZE_MAX: there is none */
+
 /* One writing of the step: with the parameters' values in it, or with symbols (parameters.c). All
  * programs have the parameters that may change as inputs, those of `base` do not use them. */
 typedef struct clsi_variant {
@@ -50,6 +61,8 @@ typedef struct clsi_export {
     const char *source;
     size_t n_state, n_columns;
     clsi_label *states, *columns; /* (n_state), (n_columns) */
+    clsi_lookup column_at;        /* by name */
+    int *gives;                   /* (n_columns) see clsi_column_gives */
     size_t n_inputs;
     clsi_label *inputs;        /* (n_inputs) in the order of the system's */
     double *start;             /* (n_state) */
@@ -117,6 +130,7 @@ const char *clsi_start_name(const clsi_export *e, size_t k, int native);
 double clsi_start_value(const clsi_export *e, size_t k);
 /* The variable of the state that a start may give by column c; -1: none. */
 int clsi_column_gives(const clsi_export *e, size_t c);
+int clsi_find_gives(clsi_export *e); /* for all columns; 0: no memory */
 
 /* ---- parameters.c ---- */
 cls_status clsi_export_parameters(clsi_export *e, cls_error *error);
@@ -126,8 +140,8 @@ void clsi_parameter_nodes(const clsi_export *e, const cls_system *s, cls_node *n
 /* ---- names.c ---- */
 
 /* `name` as an identifier of C, JavaScript and C++: letters, digits and _, no word that is taken;
- * different from the n given ones. The caller's; NULL: no memory. */
-char *clsi_identifier(const char *name, size_t n, const clsi_label *others);
+ * different from the given ones (or NULL). The caller's; NULL: no memory. */
+char *clsi_identifier(const char *name, const clsi_lookup *others);
 /* The prefix that a user may give: letters, digits, _, beginning with a letter. */
 cls_status clsi_check_prefix(const char *prefix, cls_error *error);
 /* Is it a name that exported functions have inside? */

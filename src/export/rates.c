@@ -237,9 +237,38 @@ static cls_status compile_rates(clsi_export *e, clsi_variant *v, clsi_step *st, 
     return status;
 }
 
+/* Variables by name, as clsi_system_column_node looks for them one after the other. */
+typedef struct variables {
+    clsi_lookup at;
+    cls_node *node;
+    size_t n;
+} variables;
+
+static void add_variables(variables *x, const cls_graph *g, size_t n, const cls_node *symbols,
+                          const cls_node *nodes) {
+    for (size_t k = 0; k < n; k++) {
+        clsi_lookup_add(&x->at, cls_node_name(g, symbols[k]), x->n);
+        x->node[x->n++] = nodes[k];
+    }
+}
+
+static int variables_create(const cls_system *s, variables *x) {
+    const clsi_form *f = s->form;
+    size_t room = f->nz + 2 * s->n + 2 * s->m;
+    *x = (variables){.node = clsi_calloc(room, sizeof *x->node)};
+    if (!x->node || !clsi_lookup_create(room, &x->at)) return 0;
+    add_variables(x, s->g, f->nz, f->z, f->z);
+    if (s->ode) return 1;
+    add_variables(x, s->g, s->n, s->p, f->p);
+    add_variables(x, s->g, s->n, s->v, f->v);
+    add_variables(x, s->g, s->m, s->S, f->S);
+    add_variables(x, s->g, s->m, s->T, f->T);
+    return 1;
+}
+
 /* What a column is, over z, t, u and `accounts`. */
-static cls_node column_node(const clsi_export *e, const clsi_variant *v, size_t k,
-                            const cls_node *accounts) {
+static cls_node column_node(const clsi_export *e, const clsi_variant *v, const variables *x,
+                            size_t k, const cls_node *accounts) {
     const cls_system *s = v->s;
     size_t n = clsi_account_count(s);
     const char *name = e->columns[k].name;
@@ -249,7 +278,8 @@ static cls_node column_node(const clsi_export *e, const clsi_variant *v, size_t 
     for (size_t i = 0; i < s->nu; i++)
         if (!strcmp(name, s->input[i].name))
             return s->input_formula[i] == CLS_NO_NODE ? s->u[i] : s->input_formula[i];
-    cls_node node = clsi_system_column_node(s, name);
+    size_t at = clsi_lookup_find(&x->at, name);
+    cls_node node = at == SIZE_MAX ? clsi_system_column_node(s, name) : x->node[at];
     if (s->has_heat && !strcmp(name, "entropy")) node = cls_add(s->g, node, accounts[n - 1]);
     return node;
 }
@@ -268,10 +298,14 @@ static cls_status compile_row(clsi_export *e, clsi_variant *v, cls_error *error)
     in[0] = s->t;
     memcpy(in + 1, s->form->z, nz * sizeof *in);
     for (size_t k = 0; k < accounts; k++) in[1 + nz + k] = cls_fresh_symbol(g, "account'");
-    for (size_t k = 0; k < n; k++) {
-        nodes[k] = column_node(e, v, k, in + 1 + nz);
+    variables x;
+    failed = !variables_create(s, &x);
+    for (size_t k = 0; k < n && !failed; k++) {
+        nodes[k] = column_node(e, v, &x, k, in + 1 + nz);
         failed |= nodes[k] == CLS_NO_NODE;
     }
+    clsi_lookup_clear(&x.at);
+    free(x.node);
     if (nu) memcpy(in + 1 + e->n_state, s->u, nu * sizeof *in);
     clsi_parameter_nodes(e, s, in + 1 + e->n_state + nu);
     memcpy(by, s->form->z, nz * sizeof *by);
