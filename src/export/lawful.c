@@ -19,22 +19,22 @@ static void append_table(clsi_text *out, const char *name, size_t n, const doubl
     }
 }
 
-/* Rows of the tableau have what is below its diagonal: row i begins at i (i - 1)/2. */
+/* Rows of the tableau have what is below its diagonal: row i begins at i (i - 1)/2; the last one is the weights. */
 static void append_tableau(clsi_text *out, const clsi_tableau *m) {
     const size_t n = (size_t)m->stages;
-    append_table(out, "\nstatic const double clsi_tableau_b[] = {", n, m->b);
-    append_table(out, "};\nstatic const double clsi_tableau_c[] = {", n, m->c);
+    append_table(out, "\nstatic const double clsi_tableau_c[] = {", n, m->c);
     for (size_t i = 1; i < n; i++)
         append_table(out, i > 1 ? ",\n    " : "};\nstatic const double clsi_tableau_a[] = {", i,
                      m->a + i * n);
-    clsi_text_append(out, "};\n");
+    append_table(out, ",\n    ", n, m->b);
+    clsi_text_printf(out, "};\n#define CLSI_STAGE_WEIGHTS(sim) clsi_tableau_a + %zu\n",
+                     n * (n - 1) / 2);
 }
 
 static const char answers[] =
     "#define CLSI_LAWFUL(sim) ((void)(sim), 1)\n"
     "#define CLSI_STEP_LAWFUL(sim) lawful_step(sim)\n"
     "#define CLSI_STAGE_ROW(sim, i) clsi_tableau_a + (i) * ((i) - 1) / 2\n"
-    "#define CLSI_STAGE_WEIGHTS(sim) ((void)(sim), clsi_tableau_b)\n"
     "#define CLSI_STAGE_TIME(sim, i) ((void)(sim), clsi_tableau_c[i])\n"
     "#define CLSI_STAGE_ROOM(sim) (sim)->newton.in\n"
     "#define CLSI_INPUT_FIRST(sim, k) ((sim)->input[k])\n"

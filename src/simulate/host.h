@@ -206,8 +206,10 @@ static inline void clsi_run_monitor(cls_simulator *sim, double *out) {
 
 /* ---- of explicit steps that keep both laws (lawful.inc) ---- */
 
-#define CLSI_STAGE_COUNT(sim)    ((sim)->stepper->scheme->tableau->stages)
-#define CLSI_STAGE_ROW(sim, i)   ((sim)->stepper->scheme->tableau->a + (i)*CLSI_STAGE_COUNT(sim))
+#define CLSI_STAGE_COUNT(sim) ((sim)->stepper->scheme->tableau->stages)
+#define CLSI_STAGE_ROW(sim, i)                                                                     \
+    ((i) < CLSI_STAGE_COUNT(sim) ? (sim)->stepper->scheme->tableau->a + (i)*CLSI_STAGE_COUNT(sim)  \
+                                 : CLSI_STAGE_WEIGHTS(sim))
 #define CLSI_STAGE_WEIGHTS(sim)  ((sim)->stepper->scheme->tableau->b)
 #define CLSI_STAGE_TIME(sim, i)  ((sim)->stepper->scheme->tableau->c[i])
 #define CLSI_INPUTS(sim)         ((int)(sim)->stepper->nu)
