@@ -229,13 +229,17 @@ static cls_status try_it(clsi_export *e, cls_error *error) {
 /* What an FMU says of every variable, whether it depends on each state, is a matrix. */
 static const double MOST_NEEDS = 5e8;
 
+static cls_status check_needs(const clsi_export *e, cls_error *error) {
+    if ((double)e->n_state * (double)(e->n_columns + e->n_state) <= MOST_NEEDS) return CLS_OK;
+    return clsi_fail(
+        error, CLS_USAGE,
+        "'%s' has %zu states and %zu columns, and an FMU says of each whether it depends "
+        "on each state: that is too much; export it as c",
+        e->s->name, e->n_state, e->n_columns);
+}
+
 static cls_status make_needs(clsi_export *e, cls_error *error) {
     size_t width = clsi_needs_width(e);
-    if ((double)width * (double)(e->n_columns + e->n_state) > MOST_NEEDS)
-        return clsi_fail(error, CLS_USAGE,
-                         "'%s' has %zu states and %zu columns: an FMU says of each whether it "
-                         "depends on each state, which are too many; export it as c",
-                         e->s->name, e->n_state, e->n_columns);
     e->row_needs = clsi_calloc(e->n_columns * width, 1);
     e->rate_needs = clsi_calloc(e->n_state * width, 1);
     return e->row_needs && e->rate_needs ? CLS_OK : clsi_no_memory(error);
@@ -253,6 +257,7 @@ cls_status clsi_export_create(const cls_system *s, const cls_model *model,
     e->options = *options;
     e->source = e->options.source ? e->options.source : cls_system_name(s);
     if (status == CLS_OK) status = name_all(e, error);
+    if (status == CLS_OK && needs) status = check_needs(e, error);
     if (status == CLS_OK) status = compile(e, error);
     if (status == CLS_OK) status = begin(e, error);
     if (status == CLS_OK) status = try_it(e, error);
