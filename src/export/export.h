@@ -71,10 +71,10 @@ typedef struct clsi_export {
     unsigned char *rate_needs; /* (n_state, needs width) what does the rate depend on? */
     unsigned char *row_needs;  /* (n_columns, needs width) and the column? NULL: not asked */
     int sparse;                /* there are more states than CLSI_EXPORT_DENSE; then: */
-    clsi_pattern mass, slopes, row_slopes; /* entries of dy/dz and of the programs of slopes */
-    clsi_pattern given;                    /* of the equations of a start, and which of */
-    uint32_t *given_from;                  /* (given.n) row_slopes they are; UINT32_MAX: none */
-    struct clsi_sparse_lu *mass_lu, *given_lu;
+    clsi_pattern mass, slopes, row_slopes;     /* entries of dy/dz and of the programs of slopes */
+    clsi_pattern given;                        /* of the equations of a start, and which of */
+    uint32_t *given_from;                      /* (given.n) row_slopes they are, + 1; 0: none */
+    struct clsi_sparse_lu *mass_lu, *given_lu; /* NULL: none, a diagonal */
     int patterns_differ;         /* numbers for parameters have an entry that symbols have not */
     size_t n_kept, n_guard_kept; /* results that cross the stages of residual and guard */
     size_t n_next_room;          /* of networks in the end of a step */

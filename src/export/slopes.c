@@ -80,15 +80,15 @@ static int lay_given(clsi_export *e, const size_t *dual) {
         for (; at < end && rows->column[at] < nz; at++) {
             if (!done && rows->column[at] > k) {
                 p->column[n] = (uint32_t)k;
-                e->given_from[n++] = UINT32_MAX;
+                e->given_from[n++] = 0;
             }
             done |= rows->column[at] >= k;
             p->column[n] = rows->column[at];
-            e->given_from[n++] = (uint32_t)at;
+            e->given_from[n++] = (uint32_t)at + 1;
         }
         if (!done) {
             p->column[n] = (uint32_t)k;
-            e->given_from[n++] = UINT32_MAX;
+            e->given_from[n++] = 0;
         }
         p->start[k + 1] = n;
     }
@@ -102,7 +102,7 @@ cls_status clsi_export_equations(clsi_export *e, cls_error *error) {
     size_t nz = e->sp->nz, *dual = find_duals(e);
     if (!dual || !lay_given(e, dual)) status = clsi_no_memory(error);
     free(dual);
-    if (status == CLS_OK)
+    if (status == CLS_OK && e->given.n > nz)
         status = clsi_sparse_lu_create(nz, e->given.start, e->given.column, &e->given_lu, error);
     if (status == CLS_OK && !e->identity)
         status = clsi_sparse_lu_create(nz, e->mass.start, e->mass.column, &e->mass_lu, error);
@@ -119,24 +119,76 @@ void clsi_equations_clear(clsi_export *e) {
     clsi_sparse_lu_free(&e->given_lu);
 }
 
-static void append_table(clsi_text *out, const char *name, const char *table, size_t n,
-                         const uint32_t *indices, const size_t *starts) {
-    clsi_text_printf(out, "static const uint32_t clsi_%s_%s[] = {", name, table);
-    size_t line = out->length;
-    for (size_t k = 0; k < n; k++) {
+/* ---- tables ---- */
+
+enum { MOST_RUNS = 6 };
+
+/* Numbers of a table of either kind. */
+typedef struct numbers {
+    const uint32_t *index;
+    const size_t *start;
+} numbers;
+
+static long number_at(const numbers *v, size_t k) {
+    return v->start ? (long)v->start[k] : (long)v->index[k];
+}
+
+/* Where the progression that begins at k ends. */
+static size_t end_of_run(const numbers *v, size_t n, size_t k) {
+    long step = k + 1 < n ? number_at(v, k + 1) - number_at(v, k) : 0;
+    size_t end = k + 1;
+    while (end < n && number_at(v, end) - number_at(v, end - 1) == step) end++;
+    return end;
+}
+
+static size_t count_runs(const numbers *v, size_t n) {
+    size_t count = 0;
+    for (size_t k = 0; k < n && count <= MOST_RUNS; k = end_of_run(v, n, k)) count++;
+    return count;
+}
+
+/* k < 40 ? 3 * k + 1 : 7 */
+static void append_runs(clsi_text *out, const numbers *v, size_t n) {
+    for (size_t k = 0, end; k < n; k = end) {
+        end = end_of_run(v, n, k);
+        long step = end > k + 1 ? number_at(v, k + 1) - number_at(v, k) : 0;
+        long first = number_at(v, k) - step * (long)k;
+        if (end < n) clsi_text_printf(out, "(k) < %zu ? ", end);
+        if (step)
+            clsi_text_printf(out, "%ld * (k) %c %ld", step, first < 0 ? '-' : '+', labs(first));
+        else
+            clsi_text_printf(out, "%ld", first);
+        if (end < n) clsi_text_append(out, " : ");
+    }
+}
+
+/* CLSI_name(k): a few progressions, as arrays of equal cells have them, or a table. */
+static void append_numbers(clsi_text *out, const char *name, size_t n, numbers v) {
+    if (n && count_runs(&v, n) <= MOST_RUNS) {
+        clsi_text_printf(out, "#define CLSI_%s(k) (", name);
+        append_runs(out, &v, n);
+        clsi_text_append(out, ")\n");
+        return;
+    }
+    clsi_text_printf(out, "static const uint32_t clsi_table_%s[] = {", name);
+    for (size_t k = 0, line = out->length; k < n; k++) {
         if (out->length - line > 90) {
             clsi_text_append(out, "\n  ");
             line = out->length;
         }
-        clsi_text_printf(out, "%zu,", starts ? starts[k] : (size_t)indices[k]);
+        clsi_text_printf(out, "%ld,", number_at(&v, k));
     }
-    clsi_text_append(out, "0};\n");
+    clsi_text_printf(out, "0};\n#define CLSI_%s(k) ((int)clsi_table_%s[k])\n", name, name);
 }
 
-static void append_pattern(clsi_text *out, const char *name, const clsi_pattern *p) {
-    append_table(out, name, "first", p->m + 1, NULL, p->start);
-    append_table(out, name, "column", p->n, p->column, NULL);
-}
+/* A diagonal has no tables: the same operations. */
+static const char diagonal_want[] =
+    "static int clsi_lu_want_factor(const double *a, double *work) {\n"
+    "    for (int i = 0; i < $$_CORE; i++) {\n"
+    "        if (!(fabs(a[i]) > 0 && isfinite(a[i]))) return 1;\n"
+    "        work[i] = 1 / a[i];\n    }\n    return 0;\n}\n"
+    "static void clsi_lu_want_solve(const double *work, double *b) {\n"
+    "    for (int i = 0; i < $$_CORE; i++) b[i] = b[i] * work[i];\n}\n";
 
 /* Doubles of work of the loops in sparse_lu.inc. */
 static size_t work_of(const clsi_sparse_lu *lu) {
@@ -145,18 +197,20 @@ static size_t work_of(const clsi_sparse_lu *lu) {
 
 void clsi_append_slopes(clsi_text *out, const clsi_export *e) {
     if (!e->sparse) return;
-    append_pattern(out, "slope", &e->slopes);
-    append_pattern(out, "row_slope", &e->row_slopes);
-    append_pattern(out, "want", &e->given);
-    clsi_text_append(out, "/* 0: none */\n");
-    for (size_t k = 0; k < e->given.n; k++) e->given_from[k]++;
-    append_table(out, "want", "from", e->given.n, e->given_from, NULL);
-    for (size_t k = 0; k < e->given.n; k++) e->given_from[k]--;
+    append_numbers(out, "SLOPE_FIRST", e->slopes.m + 1, (numbers){NULL, e->slopes.start});
+    append_numbers(out, "SLOPE_COLUMN", e->slopes.n, (numbers){e->slopes.column, NULL});
+    append_numbers(out, "ROW_FIRST", e->row_slopes.m + 1, (numbers){NULL, e->row_slopes.start});
+    append_numbers(out, "ROW_COLUMN", e->row_slopes.n, (numbers){e->row_slopes.column, NULL});
+    append_numbers(out, "WANT_FIRST", e->given.m + 1, (numbers){NULL, e->given.start});
+    append_numbers(out, "WANT_COLUMN", e->given.n, (numbers){e->given.column, NULL});
+    append_numbers(out, "WANT_FROM", e->given.n, (numbers){e->given_from, NULL});
+    if (!e->given_lu) clsi_append_template(out, e, diagonal_want);
     clsi_text_printf(
         out,
         "#define CLSI_SLOPES %zu\n#define CLSI_ROW_SLOPES %zu\n#define CLSI_WANTS %zu\n"
         "#define CLSI_WANT_WORK %zu\n#define CLSI_MASSES %zu\n"
         "#define CLSI_MASS_WORK %zu\n",
-        e->slopes.n + 1, e->row_slopes.n + 1, e->given.n, work_of(e->given_lu),
-        e->identity ? 0 : e->mass.n, work_of(e->mass_lu));
+        e->slopes.n + 1, e->row_slopes.n + 1, e->given.n,
+        e->given_lu ? work_of(e->given_lu) : e->given.n, e->identity ? 0 : e->mass.n,
+        work_of(e->mass_lu));
 }
