@@ -59,6 +59,10 @@ static void rate_from(const cls_system *s, double truth, const char *first, cons
     if (!(fabs(k->value - truth) < 4 * k->error && k->error < THINNED(1, 100) * most))
         fail_msg("%s, %s: k = %g +- %g\n%s", first, second, k->value, k->error, info.report->notes);
     if (strstr(info.report->notes, "explain")) fail_msg("%s", info.report->notes);
+    for (size_t c = 0; c < info.report->n_channels; c++)
+        if (info.report->channels[c].rows != info.report->channels[c].given)
+            fail_msg("%s: %zu of %zu rows", info.report->channels[c].name,
+                     info.report->channels[c].rows, info.report->channels[c].given);
     cls_learn_report_free(&info.report);
     cls_model_free(&m);
     cls_table_free(&t);
@@ -76,7 +80,9 @@ static void two_of_four_amounts(void **state) {
 static void nothing_to_begin_with(void **state) {
     (void)state;
     cls_system *s = parse(ESTER("1e-9"));
-    rate_from(s, 0.2, "acid", "ester", 0.01, 0.1);
+    /* acid and ester move together, so that they hardly tell the rate: 0.06 from one window. With this noise the
+     * first value is below zero and rows become two windows; 0.095 was said of the 15 rows that were left once */
+    rate_from(s, 0.2, "acid", "ester", 0.01, 0.15);
     cls_system_free(&s);
     SKIP_IF_SANITIZED();
     s = load_system("adiabatic-reactor");
