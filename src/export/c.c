@@ -292,9 +292,8 @@ static void append_numbers(clsi_text *out, const char *name, size_t n, const dou
 }
 
 static int column_of(const clsi_export *e, const char *name) {
-    for (size_t k = 0; k < e->n_columns; k++)
-        if (!strcmp(e->columns[k].name, name)) return (int)k;
-    return -1;
+    size_t k = clsi_lookup_find(&e->column_at, name);
+    return k == SIZE_MAX ? -1 : (int)k;
 }
 
 double clsi_state_limit(const clsi_export *e, size_t k, int high) {
@@ -525,6 +524,30 @@ static int has_few_numbers(const clsi_export *e) {
     return e->n_state <= 16 && e->sp->residual && !e->sp->residual->n_takes;
 }
 
+/* The functions of the header; those about slopes, at marks, are others where there are many states. */
+static void append_model(clsi_text *out, const clsi_export *e) {
+    const char *text = clsi_export_model_text;
+    const char *slopes = e->sparse ? clsi_export_slopes_text : clsi_export_dense_slopes_text;
+    clsi_text part = {0};
+    while (*text) {
+        const char *mark = strchr(text, '@');
+        size_t n = mark ? (size_t)(mark - text) : strlen(text);
+        clsi_text_append_n(&part, text, n);
+        text += n;
+        if (!mark) break;
+        size_t word = strcspn(mark, "\n") + 1;
+        const char *from = slopes;
+        while (strncmp(from, mark, word) != 0) from = strchr(from + 1, '@');
+        clsi_text_append_n(&part, from + word, (size_t)(strchr(from + word, '@') - from) - word);
+        text += word;
+    }
+    if (part.failed)
+        out->failed = 1;
+    else
+        clsi_append_template(out, e, part.data);
+    clsi_text_clear(&part);
+}
+
 /* The texts that are not this model's alone, in the order of the file. */
 typedef struct source_parts {
     clsi_text used, tables, kernels, weights, calls, programs, host, model, trimmed;
@@ -564,7 +587,7 @@ cls_status clsi_export_source(clsi_export *e, clsi_source_kind kind, clsi_text *
     append_pairs_used(&p.used, &p.programs);
     clsi_append_host(&p.host, e);
     append_unit_check(&p.host, e);
-    clsi_append_template(&p.model, e, clsi_export_model_text);
+    append_model(&p.model, e);
     clsi_append_template(out, e, source_head);
     if (clsi_export_is_lawful(e)) clsi_text_append(out, ", lawful.inc");
     clsi_append_template(out, e, source_includes);

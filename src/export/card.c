@@ -9,6 +9,13 @@
 /* ---- what the judge says ---- */
 
 enum { JUDGED = 1000 }; /* steps, as `clausius audit` makes */
+/* Of many columns fewer: the table and what the judge makes of it stay within some 100 MB. */
+enum { JUDGED_NUMBERS = 4000000, JUDGED_LEAST = 20 };
+
+static int most_judged(const clsi_export *e) {
+    size_t steps = JUDGED_NUMBERS / e->n_columns;
+    return steps < JUDGED_LEAST ? JUDGED_LEAST : steps < JUDGED ? (int)steps : JUDGED;
+}
 
 /* Rows of the motion from the default start, inputs at 0; fewer where it cannot go on. */
 static cls_status make_rows(const clsi_export *e, cls_table *t, cls_error *error) {
@@ -25,7 +32,7 @@ static cls_status make_rows(const clsi_export *e, cls_table *t, cls_error *error
     if (status == CLS_OK && e->n_inputs)
         status = cls_simulator_inputs(sim, 2, times, zeros, CLS_HOLD_ZERO, error);
     if (status == CLS_OK) status = cls_simulator_start(sim, 0, e->start, error);
-    for (int k = 0; k <= JUDGED && status == CLS_OK; k++) {
+    for (int k = 0; k <= most_judged(e) && status == CLS_OK; k++) {
         status = cls_simulator_row(sim, row, error);
         if (status == CLS_OK) status = cls_table_append(t, row, error);
         if (status == CLS_OK && cls_simulator_advance(sim, 1, NULL) != CLS_OK) break;

@@ -29,30 +29,65 @@ const char *cls_export_target_doc(size_t i) {
 
 /* ---- names ---- */
 
-static const char *unit_in(size_t n, const clsi_variable *list, const char *name) {
-    for (size_t k = 0; k < n; k++)
-        if (!strcmp(list[k].name, name)) return list[k].unit;
-    return NULL;
-}
+typedef struct units {
+    clsi_lookup at;
+    const char **unit;
+    size_t n;
+} units;
 
-static const char *unit_of(const cls_system *s, const char *name) {
-    const char *unit = unit_in(s->nq, s->coordinate, name);
-    if (!unit) unit = unit_in(s->n, s->momentum, name);
-    if (!unit) unit = unit_in(s->m, s->entropy, name);
-    if (!unit) unit = unit_in(s->m, s->temperature, name);
-    if (!unit) unit = unit_in(s->nu, s->input, name);
-    return strcmp(name, "time") ? unit : "s";
-}
-
-static int label_all(const cls_system *s, size_t n, const char *(*name)(const cls_system *, size_t),
-                     clsi_label *labels) {
+static void add_units(units *u, size_t n, const clsi_variable *list) {
     for (size_t k = 0; k < n; k++) {
-        labels[k].name = name(s, k);
-        labels[k].unit = unit_of(s, labels[k].name);
-        labels[k].ident = clsi_identifier(labels[k].name, k, labels);
-        if (!labels[k].ident) return 0;
+        if (!list[k].unit) continue;
+        clsi_lookup_add(&u->at, list[k].name, u->n);
+        u->unit[u->n++] = list[k].unit;
     }
+}
+
+static int units_create(const cls_system *s, units *u) {
+    size_t room = s->nq + s->n + 2 * s->m + s->nu;
+    *u = (units){.unit = clsi_calloc(room, sizeof *u->unit)};
+    if (!u->unit || !clsi_lookup_create(room, &u->at)) return 0;
+    add_units(u, s->nq, s->coordinate);
+    add_units(u, s->n, s->momentum);
+    add_units(u, s->m, s->entropy);
+    add_units(u, s->m, s->temperature);
+    add_units(u, s->nu, s->input);
     return 1;
+}
+
+static const char *unit_of(const units *u, const char *name) {
+    size_t at = clsi_lookup_find(&u->at, name);
+    if (!strcmp(name, "time")) return "s";
+    return at == SIZE_MAX ? NULL : u->unit[at];
+}
+
+static int label_all(const cls_system *s, const units *u, size_t n,
+                     const char *(*name)(const cls_system *, size_t), clsi_label *labels) {
+    clsi_lookup used;
+    int good = clsi_lookup_create(n, &used);
+    for (size_t k = 0; k < n && good; k++) {
+        labels[k].name = name(s, k);
+        labels[k].unit = unit_of(u, labels[k].name);
+        labels[k].ident = clsi_identifier(labels[k].name, &used);
+        good = labels[k].ident != NULL;
+        if (good) clsi_lookup_add(&used, labels[k].ident, k);
+    }
+    clsi_lookup_clear(&used);
+    return good;
+}
+
+static int label_lists(clsi_export *e) {
+    units u;
+    int good = units_create(e->s, &u) &&
+               label_all(e->s, &u, e->n_inputs, cls_system_input_name, e->inputs) &&
+               label_all(e->s, &u, e->n_state, cls_system_state_name, e->states) &&
+               label_all(e->s, &u, e->n_columns, cls_system_column, e->columns) &&
+               clsi_lookup_create(e->n_columns, &e->column_at);
+    for (size_t k = 0; k < e->n_columns && good; k++)
+        clsi_lookup_add(&e->column_at, e->columns[k].name, k);
+    clsi_lookup_clear(&u.at);
+    free(u.unit);
+    return good;
 }
 
 static cls_status name_all(clsi_export *e, cls_error *error) {
@@ -62,17 +97,13 @@ static cls_status name_all(clsi_export *e, cls_error *error) {
     e->columns = clsi_calloc(e->n_columns, sizeof *e->columns);
     e->n_inputs = cls_system_input_count(e->s);
     e->inputs = clsi_calloc(e->n_inputs, sizeof *e->inputs);
-    if (!e->states || !e->columns || !e->inputs ||
-        !label_all(e->s, e->n_inputs, cls_system_input_name, e->inputs) ||
-        !label_all(e->s, e->n_state, cls_system_state_name, e->states) ||
-        !label_all(e->s, e->n_columns, cls_system_column, e->columns))
-        return clsi_no_memory(error);
+    if (!e->states || !e->columns || !e->inputs || !label_lists(e)) return clsi_no_memory(error);
     const char *wanted = e->options.prefix;
     if (wanted) {
         cls_status status = clsi_check_prefix(wanted, error);
         if (status != CLS_OK) return status;
     }
-    char *prefix = wanted ? clsi_strdup(wanted) : clsi_identifier(cls_system_name(e->s), 0, NULL);
+    char *prefix = wanted ? clsi_strdup(wanted) : clsi_identifier(cls_system_name(e->s), NULL);
     if (!prefix) return clsi_no_memory(error);
     snprintf(e->prefix, 48, "%.40s%s", prefix, !wanted && clsi_is_local(prefix) ? "_model" : "");
     if (wanted) snprintf(e->prefix, 48, "%s", prefix);
@@ -113,6 +144,7 @@ static cls_status compile(clsi_export *e, cls_error *error) {
                            e->s->name);
     e->base.s = e->s;
     e->sp = e->base.sp;
+    if (status == CLS_OK && !clsi_find_gives(e)) status = clsi_no_memory(error);
     return status;
 }
 
@@ -143,6 +175,12 @@ static cls_status begin(clsi_export *e, cls_error *error) {
 }
 
 enum { TRIED = 10000 }; /* steps at most: a fraction of a second */
+/* Of a long state fewer: so many numbers are stepped. */
+static const double TRIED_NUMBERS = 1e7;
+
+static double most_tried(const clsi_export *e) {
+    return fmin(TRIED, fmax(100, ceil(TRIED_NUMBERS / (double)e->n_state)));
+}
 
 /* Inputs that have no formula begin with 0, as in the exported code. */
 static cls_status hold_inputs(const clsi_export *e, cls_simulator *sim, cls_error *error) {
@@ -165,7 +203,7 @@ static cls_status try_it(clsi_export *e, cls_error *error) {
     if (status == CLS_OK) status = cls_simulator_start(sim, 0, e->start, error);
     if (status == CLS_OK) {
         cls_simulate_info info = cls_simulator_info(sim);
-        for (uint64_t k = (uint64_t)fmax(1, fmin(steps, TRIED)), before; k > 0; k--) {
+        for (uint64_t k = (uint64_t)fmax(1, fmin(steps, most_tried(e))), before; k > 0; k--) {
             before = info.newton_iterations;
             cls_error why = {0};
             if (cls_simulator_advance(sim, 1, &why) != CLS_OK) {
@@ -188,8 +226,27 @@ static cls_status try_it(clsi_export *e, cls_error *error) {
     return status;
 }
 
+/* What an FMU says of every variable, whether it depends on each state, is a matrix. */
+static const double MOST_NEEDS = 5e8;
+
+static cls_status check_needs(const clsi_export *e, cls_error *error) {
+    if ((double)e->n_state * (double)(e->n_columns + e->n_state) <= MOST_NEEDS) return CLS_OK;
+    return clsi_fail(
+        error, CLS_USAGE,
+        "'%s' has %zu states and %zu columns, and an FMU says of each whether it depends "
+        "on each state: that is too much; export it as c",
+        e->s->name, e->n_state, e->n_columns);
+}
+
+static cls_status make_needs(clsi_export *e, cls_error *error) {
+    size_t width = clsi_needs_width(e);
+    e->row_needs = clsi_calloc(e->n_columns * width, 1);
+    e->rate_needs = clsi_calloc(e->n_state * width, 1);
+    return e->row_needs && e->rate_needs ? CLS_OK : clsi_no_memory(error);
+}
+
 cls_status clsi_export_create(const cls_system *s, const cls_model *model,
-                              const cls_export_options *options, clsi_export **out,
+                              const cls_export_options *options, int needs, clsi_export **out,
                               cls_error *error) {
     *out = NULL;
     clsi_export *e = clsi_calloc(1, sizeof *e);
@@ -200,14 +257,17 @@ cls_status clsi_export_create(const cls_system *s, const cls_model *model,
     e->options = *options;
     e->source = e->options.source ? e->options.source : cls_system_name(s);
     if (status == CLS_OK) status = name_all(e, error);
+    if (status == CLS_OK && needs) status = check_needs(e, error);
     if (status == CLS_OK) status = compile(e, error);
     if (status == CLS_OK) status = begin(e, error);
     if (status == CLS_OK) status = try_it(e, error);
     if (status == CLS_OK) status = clsi_export_parameters(e, error);
     if (status == CLS_OK) status = compile_settable(e, error);
-    if (status == CLS_OK) status = clsi_export_rates(e, &e->base, error);
+    if (status == CLS_OK && needs) status = make_needs(e, error);
     if (status == CLS_OK && e->open.sp) status = clsi_export_rates(e, &e->open, error);
-    int agree = status != CLS_OK || clsi_export_fields_agree(e);
+    if (status == CLS_OK) status = clsi_export_rates(e, &e->base, error);
+    if (status == CLS_OK) status = clsi_export_equations(e, error);
+    int agree = status != CLS_OK || (!e->patterns_differ && clsi_export_fields_agree(e));
     if (status == CLS_OK && agree)
         *out = e;
     else
@@ -215,7 +275,7 @@ cls_status clsi_export_create(const cls_system *s, const cls_model *model,
     if (agree) return status;
     cls_export_options fixed = *options;
     fixed.parameters = "none";
-    return clsi_export_create(s, model, &fixed, out, error);
+    return clsi_export_create(s, model, &fixed, needs, out, error);
 }
 
 static void free_labels(size_t n, clsi_label *labels) {
@@ -237,11 +297,14 @@ void clsi_export_free(clsi_export **export) {
     if (!e) return;
     free_labels(e->n_state, e->states);
     free_labels(e->n_columns, e->columns);
+    clsi_lookup_clear(&e->column_at);
+    free(e->gives);
     free_labels(e->n_inputs, e->inputs);
     free_labels(e->n_parameters, e->parameters);
     free_variant(&e->base);
     free_variant(&e->open);
     cls_system_free(&e->open_system);
+    clsi_equations_clear(e);
     free(e->parameter_value);
     free(e->row_needs);
     free(e->rate_needs);
@@ -271,8 +334,8 @@ cls_status cls_export(const char *target, const cls_system *s, const cls_model *
     int rounds = o.single;
     if (rounds) status = clsi_single_model(s, model, &single, error);
     if (status == CLS_OK)
-        status =
-            clsi_export_create(rounds ? single.system : s, rounds ? &single : model, &o, &e, error);
+        status = clsi_export_create(rounds ? single.system : s, rounds ? &single : model, &o,
+                                    to->needs, &e, error);
     if (status == CLS_OK && rounds) status = clsi_single_compare(e, s, error);
     if (!info) info = &own;
     if (status == CLS_OK) {

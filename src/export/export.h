@@ -14,6 +14,17 @@ typedef struct clsi_label {
     char *ident;
 } clsi_label;
 
+/* Names with a number each (lookup.c). */
+typedef struct clsi_lookup {
+    size_t slots;      /* a power of two, more than there are names */
+    const char **name; /* (slots) borrowed; NULL: empty */
+    size_t *number;
+} clsi_lookup;
+int clsi_lookup_create(size_t room, clsi_lookup *l); /* for so many names; 0: no memory */
+void clsi_lookup_clear(clsi_lookup *l);
+void clsi_lookup_add(clsi_lookup *l, const char *name, size_t number);
+size_t clsi_lookup_find(const clsi_lookup *l, const char *name); /* SIZE_MAX: there is none */
+
 /* One writing of the step: with the parameters' values in it, or with symbols (parameters.c). All
  * programs have the parameters that may change as inputs, those of `base` do not use them. */
 typedef struct clsi_variant {
@@ -22,6 +33,17 @@ typedef struct clsi_variant {
     cls_program *rate, *slope, *row, *row_slope;
     cls_program *step_slope; /* NULL: steps of several stages (lawful.c) */
 } clsi_variant;
+
+/* Above so many states slopes are lists of what is not zero, and equations in them are solved by tables (slopes.c);
+ * matrices of all of them would outgrow a stack. */
+enum { CLSI_EXPORT_DENSE = 400 };
+
+/* Entries of a matrix by rows, columns ascending. */
+typedef struct clsi_pattern {
+    size_t m, n;
+    size_t *start;    /* (m + 1) */
+    uint32_t *column; /* (n) */
+} clsi_pattern;
 
 /* The counts behind the arrays of the exported struct. */
 typedef struct clsi_export {
@@ -39,13 +61,21 @@ typedef struct clsi_export {
     const char *source;
     size_t n_state, n_columns;
     clsi_label *states, *columns; /* (n_state), (n_columns) */
+    clsi_lookup column_at;        /* by name */
+    int *gives;                   /* (n_columns) see clsi_column_gives */
     size_t n_inputs;
-    clsi_label *inputs;          /* (n_inputs) in the order of the system's */
-    double *start;               /* (n_state) */
-    int native_start;            /* it is another one than the system's own */
-    int identity;                /* the state is y = (q, p, S) itself (rates.c) */
-    unsigned char *rate_needs;   /* (n_state, needs width) what does the rate depend on? */
-    unsigned char *row_needs;    /* (n_columns, needs width) and the column? */
+    clsi_label *inputs;        /* (n_inputs) in the order of the system's */
+    double *start;             /* (n_state) */
+    int native_start;          /* it is another one than the system's own */
+    int identity;              /* the state is y = (q, p, S) itself (rates.c) */
+    unsigned char *rate_needs; /* (n_state, needs width) what does the rate depend on? */
+    unsigned char *row_needs;  /* (n_columns, needs width) and the column? NULL: not asked */
+    int sparse;                /* there are more states than CLSI_EXPORT_DENSE; then: */
+    clsi_pattern mass, slopes, row_slopes;     /* entries of dy/dz and of the programs of slopes */
+    clsi_pattern given;                        /* of the equations of a start, and which of */
+    uint32_t *given_from;                      /* (given.n) row_slopes they are, + 1; 0: none */
+    struct clsi_sparse_lu *mass_lu, *given_lu; /* NULL: none, a diagonal */
+    int patterns_differ;         /* numbers for parameters have an entry that symbols have not */
     size_t n_kept, n_guard_kept; /* results that cross the stages of residual and guard */
     size_t n_next_room;          /* of networks in the end of a step */
     int shares_now, shares_begin,
@@ -61,8 +91,9 @@ typedef struct clsi_export {
     uint64_t entropy_falls;
 } clsi_export;
 
+/* needs: with what columns and rates depend on. */
 cls_status clsi_export_create(const cls_system *s, const cls_model *model,
-                              const cls_export_options *options, clsi_export **out,
+                              const cls_export_options *options, int needs, clsi_export **out,
                               cls_error *error);
 void clsi_export_free(clsi_export **e);
 
@@ -80,6 +111,16 @@ cls_status clsi_export_rates(clsi_export *e, clsi_variant *v, cls_error *error);
 /* States (nz), inputs (nu), parameters that may change, time. */
 size_t clsi_needs_width(const clsi_export *e);
 
+/* ---- slopes.c: slopes of many states ---- */
+struct clsi_rows;
+/* The pattern of the rows, unless there is one already. 0: no memory. */
+int clsi_pattern_take(clsi_pattern *p, size_t m, const struct clsi_rows *rows);
+size_t clsi_pattern_at(const clsi_pattern *p, size_t i, uint32_t column); /* p->n: there is none */
+/* The equations in them, once there are patterns. */
+cls_status clsi_export_equations(clsi_export *e, cls_error *error);
+void clsi_equations_clear(clsi_export *e);
+void clsi_append_slopes(clsi_text *out, const clsi_export *e); /* their tables */
+
 /* ---- names of what a start may give (names.c) ---- */
 
 /* The other side of variable k of the state: p for v, S for T; NULL for positions. */
@@ -89,6 +130,7 @@ const char *clsi_start_name(const clsi_export *e, size_t k, int native);
 double clsi_start_value(const clsi_export *e, size_t k);
 /* The variable of the state that a start may give by column c; -1: none. */
 int clsi_column_gives(const clsi_export *e, size_t c);
+int clsi_find_gives(clsi_export *e); /* for all columns; 0: no memory */
 
 /* ---- parameters.c ---- */
 cls_status clsi_export_parameters(clsi_export *e, cls_error *error);
@@ -98,8 +140,8 @@ void clsi_parameter_nodes(const clsi_export *e, const cls_system *s, cls_node *n
 /* ---- names.c ---- */
 
 /* `name` as an identifier of C, JavaScript and C++: letters, digits and _, no word that is taken;
- * different from the n given ones. The caller's; NULL: no memory. */
-char *clsi_identifier(const char *name, size_t n, const clsi_label *others);
+ * different from the given ones (or NULL). The caller's; NULL: no memory. */
+char *clsi_identifier(const char *name, const clsi_lookup *others);
 /* The prefix that a user may give: letters, digits, _, beginning with a letter. */
 cls_status clsi_check_prefix(const char *prefix, cls_error *error);
 /* Is it a name that exported functions have inside? */
@@ -169,13 +211,14 @@ cls_status clsi_export_readme(const clsi_export *e, int fmu, clsi_text *out, cls
 typedef struct clsi_target {
     const char *name, *doc;
     cls_status (*write)(clsi_export *e, const char *path, cls_export_info *info, cls_error *error);
+    int needs; /* it says what depends on what */
 } clsi_target;
 extern const clsi_target clsi_target_c, clsi_target_js, clsi_target_fmu;
 
 /* Texts (embedded by CMake). */
 extern const char clsi_dense_text[], clsi_sparse_lu_text[], clsi_newton_text[], clsi_step_text[],
-    clsi_lawful_text[], clsi_export_model_text[], clsi_export_main_text[],
-    clsi_export_prelude_text[], clsi_export_fmu_text[], clsi_export_fmi2_text[],
-    clsi_export_fmi3_text[];
+    clsi_lawful_text[], clsi_export_model_text[], clsi_export_slopes_text[],
+    clsi_export_dense_slopes_text[], clsi_export_main_text[], clsi_export_prelude_text[],
+    clsi_export_fmu_text[], clsi_export_fmi2_text[], clsi_export_fmi3_text[];
 
 #endif

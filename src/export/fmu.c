@@ -320,4 +320,5 @@ const clsi_target clsi_target_fmu = {
     .name = "fmu",
     .doc = "an FMU (FMI 2.0 or 3.0), model exchange and co-simulation, with sources",
     .write = write_fmu,
+    .needs = 1,
 };

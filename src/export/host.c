@@ -316,6 +316,7 @@ void clsi_append_host(clsi_text *out, const clsi_export *e) {
     append_sizes(out, e);
     append_tables(out, e);
     clsi_append_sparse(out, e);
+    clsi_append_slopes(out, e);
     append_runs(out, e);
     append_ends(out, e);
     append_functions(out, e);

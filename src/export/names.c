@@ -26,13 +26,11 @@ static int is_taken(const char *word) {
     return 0;
 }
 
-static int is_used(const char *word, size_t n, const clsi_label *others) {
-    for (size_t k = 0; k < n; k++)
-        if (others[k].ident && !strcmp(word, others[k].ident)) return 1;
-    return 0;
+static int is_used(const char *word, const clsi_lookup *others) {
+    return others && clsi_lookup_find(others, word) != SIZE_MAX;
 }
 
-char *clsi_identifier(const char *name, size_t n, const clsi_label *others) {
+char *clsi_identifier(const char *name, const clsi_lookup *others) {
     clsi_text text = {0};
     if (!isalpha((unsigned char)name[0])) clsi_text_append(&text, "x");
     for (const char *c = name; *c; c++) {
@@ -42,11 +40,11 @@ char *clsi_identifier(const char *name, size_t n, const clsi_label *others) {
     }
     char *ident = clsi_text_take(&text);
     if (!ident) return NULL;
-    if (!is_taken(ident) && !is_used(ident, n, others)) return ident;
+    if (!is_taken(ident) && !is_used(ident, others)) return ident;
     for (int k = is_taken(ident) ? 1 : 2;; k++) {
         clsi_text_printf(&text, k == 1 ? "%s_" : "%s_%d", ident, k);
         char *other = clsi_text_take(&text);
-        if (other && is_used(other, n, others)) {
+        if (other && is_used(other, others)) {
             free(other);
             continue;
         }
@@ -75,12 +73,21 @@ static int is_in(const char *text, const char *word) {
 
 /* Names that the exported functions have inside: a type of this name would be hidden there. */
 int clsi_is_local(const char *word) {
-    const char *const texts[] = {
-        clsi_kernels_text,     clsi_pairs_text,      clsi_network_node_text,
-        clsi_dense_text,       clsi_sparse_lu_text,  clsi_newton_text,
-        clsi_step_text,        clsi_lawful_text,     clsi_export_model_text,
-        clsi_export_main_text, clsi_export_fmu_text, clsi_export_fmi2_text,
-        clsi_export_fmi3_text};
+    const char *const texts[] = {clsi_kernels_text,
+                                 clsi_pairs_text,
+                                 clsi_network_node_text,
+                                 clsi_dense_text,
+                                 clsi_sparse_lu_text,
+                                 clsi_newton_text,
+                                 clsi_step_text,
+                                 clsi_lawful_text,
+                                 clsi_export_model_text,
+                                 clsi_export_slopes_text,
+                                 clsi_export_dense_slopes_text,
+                                 clsi_export_main_text,
+                                 clsi_export_fmu_text,
+                                 clsi_export_fmi2_text,
+                                 clsi_export_fmi3_text};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
         if (is_in(texts[k], word)) return 1;
     static const char *const written[] = {"point", "keep", "room", "received", "outside"};
@@ -132,12 +139,23 @@ double clsi_start_value(const clsi_export *e, size_t k) {
 }
 
 int clsi_column_gives(const clsi_export *e, size_t c) {
+    return e->gives[c];
+}
+
+int clsi_find_gives(clsi_export *e) {
     size_t nz = e->sp->nz;
-    const char *name;
-    if (c > 0 && c <= nz) return (int)c - 1;
-    for (size_t k = 0; k < nz; k++)
-        if ((name = clsi_dual_name(e, k)) && !strcmp(name, e->columns[c].name)) return (int)k;
-    for (size_t k = nz; k < e->n_state; k++)
-        if (!strcmp(e->states[k].name, e->columns[c].name)) return (int)k;
-    return -1;
+    clsi_lookup by = {0};
+    e->gives = clsi_calloc(e->n_columns, sizeof *e->gives);
+    if (!e->gives || !clsi_lookup_create(e->n_state, &by)) return 0;
+    for (size_t k = 0; k < nz; k++) {
+        const char *name = clsi_dual_name(e, k);
+        if (name) clsi_lookup_add(&by, name, k);
+    }
+    for (size_t k = nz; k < e->n_state; k++) clsi_lookup_add(&by, e->states[k].name, k);
+    for (size_t c = 0; c < e->n_columns; c++) {
+        size_t k = clsi_lookup_find(&by, e->columns[c].name);
+        e->gives[c] = c > 0 && c <= nz ? (int)c - 1 : k == SIZE_MAX ? -1 : (int)k;
+    }
+    clsi_lookup_clear(&by);
+    return 1;
 }

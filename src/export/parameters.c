@@ -140,15 +140,20 @@ static cls_status keep_chosen(clsi_export *e, size_t n, const char *const *names
                               cls_error *error) {
     e->parameters = clsi_calloc(n, sizeof *e->parameters);
     e->parameter_value = clsi_calloc(n, sizeof *e->parameter_value);
-    if (!e->parameters || !e->parameter_value) return clsi_no_memory(error);
-    for (size_t k = 0; k < n; k++) {
+    clsi_lookup used = {0};
+    if (!e->parameters || !e->parameter_value || !clsi_lookup_create(n, &used))
+        return clsi_no_memory(error);
+    int good = 1;
+    for (size_t k = 0; k < n && good; k++) {
         size_t i = clsi_parameter_find(e->s, names[k]);
         clsi_label *l = &e->parameters[e->n_parameters++];
         *l = (clsi_label){e->s->parameter[i].name, e->s->parameter[i].unit, NULL};
         e->parameter_value[k] = e->s->parameter_value[i];
-        if (!(l->ident = clsi_identifier(l->name, k, e->parameters))) return clsi_no_memory(error);
+        good = (l->ident = clsi_identifier(l->name, &used)) != NULL;
+        if (good) clsi_lookup_add(&used, l->ident, k);
     }
-    return CLS_OK;
+    clsi_lookup_clear(&used);
+    return good ? CLS_OK : clsi_no_memory(error);
 }
 
 static cls_status check_wanted(const clsi_export *e, size_t n, const char *const *names,

@@ -16,24 +16,53 @@ size_t clsi_needs_width(const clsi_export *e) {
     return e->sp->nz + e->sp->nu + e->n_parameters + 1;
 }
 
+/* Of the variant with symbols, where there is one. */
+static int wants_needs(const clsi_export *e, const clsi_variant *v) {
+    return e->row_needs && v == (e->open.sp ? &e->open : &e->base);
+}
+
 static void build_nothing(clsi_step *st) {
     memcpy(st->next, st->z0, st->nz * sizeof *st->next);
 }
 
-/* d f / d x, (m, n); of many by one walk for each row, over what it is made of. */
-static cls_status slopes_of(cls_graph *g, size_t m, const cls_node *f, size_t n, const cls_node *x,
-                            cls_node *out) {
-    clsi_rows rows;
-    if (n <= CLSI_MANY_UNKNOWNS) return cls_jacobian(g, m, f, n, x, out);
-    cls_status status = clsi_sparse_jacobian(g, m, f, n, x, &rows);
-    if (status != CLS_OK) return status;
+/* Where derivatives of one kind go: into a matrix (m, n), or where there are many (sparse) to the entries of a
+ * pattern, which is made of the first ones that come. */
+typedef struct places {
+    size_t m, n;
+    clsi_pattern *pattern; /* NULL: a matrix */
+} places;
+
+static cls_status slopes_of(clsi_export *e, cls_graph *g, const places *to, const cls_node *f,
+                            const cls_node *x, cls_node **out, size_t *count) {
+    clsi_rows rows = {0};
     cls_node zero = cls_constant(g, 0);
-    for (size_t k = 0; k < m * n; k++) out[k] = zero;
-    for (size_t i = 0; i < m; i++)
-        for (size_t e = rows.start[i]; e < rows.start[i + 1]; e++)
-            out[i * n + rows.column[e]] = rows.node[e];
+    cls_status status = CLS_OK;
+    size_t m = to->m, n = to->n;
+    *count = to->pattern ? 0 : m * n;
+    *out = NULL;
+    if (!to->pattern && n <= CLSI_MANY_UNKNOWNS) {
+        *out = clsi_calloc(m * n, sizeof **out);
+        return *out ? cls_jacobian(g, m, f, n, x, *out) : CLS_MEMORY;
+    }
+    /* by one walk for each row, over what it is made of */
+    status = clsi_sparse_jacobian(g, m, f, n, x, &rows);
+    if (status != CLS_OK) return status;
+    if (to->pattern && !clsi_pattern_take(to->pattern, m, &rows)) status = CLS_MEMORY;
+    if (to->pattern) *count = to->pattern->n;
+    if (status == CLS_OK) *out = clsi_calloc(*count, sizeof **out);
+    if (!*out || zero == CLS_NO_NODE) status = CLS_MEMORY;
+    for (size_t k = 0; k < *count && status == CLS_OK; k++) (*out)[k] = zero;
+    for (size_t i = 0; i < m && status == CLS_OK; i++)
+        for (size_t k = rows.start[i]; k < rows.start[i + 1]; k++) {
+            size_t at = to->pattern ? clsi_pattern_at(to->pattern, i, rows.column[k])
+                                    : i * n + rows.column[k];
+            if (at < *count)
+                (*out)[at] = rows.node[k];
+            else
+                e->patterns_differ = 1;
+        }
     clsi_rows_clear(&rows);
-    return zero == CLS_NO_NODE ? CLS_MEMORY : CLS_OK;
+    return status;
 }
 
 /* Of which of `by` any of the nodes is made. */
@@ -46,14 +75,47 @@ static cls_status mark_needs(const cls_graph *g, size_t count, const cls_node *n
     return CLS_OK;
 }
 
+/* M, (nz, nz) or its entries. */
+typedef struct masses {
+    const clsi_pattern *pattern; /* NULL: a matrix */
+    size_t nz, count;
+    cls_node *node; /* (count) */
+} masses;
+
+static void row_of_mass(const masses *M, size_t i, size_t *begin, size_t *end) {
+    *begin = M->pattern ? M->pattern->start[i] : i * M->nz;
+    *end = M->pattern ? M->pattern->start[i + 1] : (i + 1) * M->nz;
+}
+
+static size_t column_of_mass(const masses *M, size_t k) {
+    return M->pattern ? M->pattern->column[k] : k % M->nz;
+}
+
+/* What the rows behind the positions are made of. */
+static size_t mix(const masses *M, size_t nq, cls_node zero, const cls_node *rate,
+                  unsigned char *seen, cls_node *out) {
+    size_t n = 0, begin, end;
+    for (size_t r = nq; r < M->nz; r++) {
+        out[n++] = rate[r];
+        row_of_mass(M, r, &begin, &end);
+        for (size_t k = begin; k < end; k++) {
+            size_t j = column_of_mass(M, k);
+            if (M->node[k] == zero) continue;
+            out[n++] = M->node[k];
+            if (j < nq && !seen[j]) out[n++] = rate[j], seen[j] = 1;
+        }
+    }
+    return n;
+}
+
 /* Which rates depend on which states. M^-1 mixes all rows behind the positions: these need what any
  * of them needs, and what q' needs where y depends on q. */
 static cls_status find_needs(clsi_export *e, const clsi_step *st, const cls_node *rate,
-                             const cls_node *M, const cls_node *by, cls_error *error) {
+                             const masses *M, const cls_node *by, cls_error *error) {
     cls_graph *g = st->g;
-    size_t nz = st->nz, nq = st->nq, width = clsi_needs_width(e), n = 0;
+    size_t nz = st->nz, nq = st->nq, width = clsi_needs_width(e);
     cls_node zero = cls_constant(g, 0), *mixed = NULL;
-    unsigned char *shared = NULL;
+    unsigned char *shared = NULL, *seen = NULL;
     cls_status status = CLS_OK;
     for (size_t i = 0; i < e->n_state && status == CLS_OK; i++) {
         unsigned char *to = e->rate_needs + i * width;
@@ -65,69 +127,148 @@ static cls_status find_needs(clsi_export *e, const clsi_step *st, const cls_node
             memcpy(to, shared, width);
             continue;
         }
-        mixed = clsi_calloc(nz + nz * nz, sizeof *mixed);
-        if (!mixed) return clsi_no_memory(error);
-        for (size_t r = nq; r < nz; r++) mixed[n++] = rate[r];
-        for (size_t r = nq * nz; r < nz * nz; r++)
-            if (M[r] != zero) mixed[n++] = M[r];
-        for (size_t j = 0; j < nq; j++)
-            for (size_t r = nq; r < nz; r++)
-                if (M[r * nz + j] != zero) {
-                    mixed[n++] = rate[j];
-                    break;
-                }
-        status = mark_needs(g, n, mixed, width, by, to, error);
+        mixed = clsi_calloc(2 * nz + M->count, sizeof *mixed);
+        seen = clsi_calloc(nz, 1);
+        status = mixed && seen ? CLS_OK : clsi_no_memory(error);
+        if (status == CLS_OK)
+            status =
+                mark_needs(g, mix(M, nq, zero, rate, seen, mixed), mixed, width, by, to, error);
         shared = to;
     }
     free(mixed);
+    free(seen);
     return status;
 }
 
-/* y' (nz), rates of accounts, M (nz, nz) unless it is 1; then slopes: d(M dot - y')/d(z, u) (nz, nz
- * + nu), d(accounts)/dz (n, nz) over z, t, u, dot. */
-static cls_status compile_rates(clsi_export *e, clsi_variant *v, clsi_step *st, cls_node *room,
+/* What the programs of the motion in continuous time read and compute. */
+typedef struct motion {
+    cls_node *y;      /* (nz) */
+    cls_node *in;     /* z, t, u, parameters, dot (n_in, then nz) */
+    cls_node *by;     /* z, u, parameters, t */
+    cls_node *defect; /* (n_state) M dot - y', rates of accounts */
+    cls_node *rate;   /* (n_state), then M unless it is 1 */
+    size_t n_in;
+} motion;
+
+static int motion_create(const clsi_export *e, motion *mo) {
+    size_t nz = e->sp->nz, known = nz + e->sp->nu + e->n_parameters + 1;
+    mo->n_in = known;
+    mo->y = clsi_calloc(nz + (known + nz) + known + 2 * e->n_state, sizeof *mo->y);
+    if (!mo->y) return 0;
+    mo->in = mo->y + nz;
+    mo->by = mo->in + known + nz;
+    mo->defect = mo->by + known;
+    mo->rate = mo->defect + e->n_state;
+    return 1;
+}
+
+static void motion_fill(const clsi_export *e, const clsi_variant *v, clsi_step *st, motion *mo) {
+    size_t nz = st->nz, nu = e->sp->nu, np = e->n_parameters;
+    clsi_point *pt = clsi_point_start(st);
+    clsi_point_rates(st, pt, mo->y, mo->rate);
+    if (st->exhausted) return;
+    for (size_t k = 0; k < e->n_state - nz; k++)
+        mo->rate[nz + k] = pt->account[clsi_account_at(v->s, k)];
+    memcpy(mo->in, st->z0, nz * sizeof *mo->in);
+    mo->in[nz] = st->t;
+    for (size_t k = 0; k < nu; k++) mo->in[nz + 1 + k] = st->u0[k];
+    clsi_parameter_nodes(e, v->s, mo->in + nz + 1 + nu);
+    for (size_t k = 0; k < nz; k++) mo->in[mo->n_in + k] = cls_fresh_symbol(st->g, "dot'");
+    memcpy(mo->by, st->z0, nz * sizeof *mo->by);
+    for (size_t k = 0; k < nu; k++) mo->by[nz + k] = st->u0[k];
+    clsi_parameter_nodes(e, v->s, mo->by + nz + nu);
+    mo->by[nz + nu + np] = st->t;
+}
+
+static void fill_defect(const clsi_export *e, cls_graph *g, const masses *M, motion *mo) {
+    const cls_node *dot = mo->in + mo->n_in;
+    size_t begin, end;
+    for (size_t i = 0; i < M->nz; i++) {
+        mo->defect[i] = cls_neg(g, mo->rate[i]);
+        if (e->identity) continue;
+        row_of_mass(M, i, &begin, &end);
+        for (size_t k = begin; k < end; k++)
+            mo->defect[i] =
+                cls_add(g, mo->defect[i], cls_mul(g, M->node[k], dot[column_of_mass(M, k)]));
+    }
+    for (size_t k = M->nz; k < e->n_state; k++) mo->defect[k] = mo->rate[k];
+}
+
+/* y' (nz), rates of accounts and M unless it is 1: a program. */
+static cls_status compile_rate(const clsi_export *e, clsi_variant *v, cls_graph *g,
+                               const motion *mo, const masses *M, cls_error *error) {
+    size_t more = e->identity ? 0 : M->count, n = e->n_state + more;
+    cls_node *all = clsi_calloc(n, sizeof *all);
+    if (!all) return clsi_no_memory(error);
+    memcpy(all, mo->rate, e->n_state * sizeof *all);
+    if (more) memcpy(all + e->n_state, M->node, more * sizeof *all);
+    cls_status status = cls_program_create(g, mo->n_in, mo->in, n, all, &v->rate, error);
+    free(all);
+    return status;
+}
+
+/* The rates; then slopes: d(M dot - y')/d(z, u) (nz, nz + nu), d(accounts)/dz (n, nz) over z, t, u, dot. */
+static cls_status compile_rates(clsi_export *e, clsi_variant *v, clsi_step *st, motion *mo,
                                 cls_error *error) {
     cls_graph *g = st->g;
-    size_t nz = st->nz, accounts = e->n_state - nz;
-    size_t nu = e->sp->nu, np = e->n_parameters;
-    cls_node *y = room, *in = y + nz, *rate = in + 2 * nz + 1 + nu + np;
-    cls_node *M = rate + nz + accounts, *defect = M + nz * nz, *by = defect + nz + accounts;
-    cls_node *slope = by + nz + nu + np + 1;
-    clsi_point *pt = clsi_point_start(st);
-    clsi_point_rates(st, pt, y, rate);
+    size_t nz = st->nz, count = 0;
+    cls_node *slope = NULL;
+    masses M = {e->sparse ? &e->mass : NULL, nz, 0, NULL};
+    motion_fill(e, v, st, mo);
     if (st->exhausted) return clsi_no_memory(error);
-    for (size_t k = 0; k < accounts; k++) rate[nz + k] = pt->account[clsi_account_at(v->s, k)];
-    memcpy(in, st->z0, nz * sizeof *y);
-    in[nz] = st->t;
-    for (size_t k = 0; k < nu; k++) in[nz + 1 + k] = st->u0[k];
-    clsi_parameter_nodes(e, v->s, in + nz + 1 + nu);
-    memcpy(by, st->z0, nz * sizeof *by);
-    for (size_t k = 0; k < nu; k++) by[nz + k] = st->u0[k];
-    clsi_parameter_nodes(e, v->s, by + nz + nu);
-    by[nz + nu + np] = st->t;
-    cls_node *dot = in + nz + 1 + nu + np;
-    for (size_t k = 0; k < nz; k++) dot[k] = cls_fresh_symbol(g, "dot'");
-    cls_status status = slopes_of(g, nz, y, nz, st->z0, M);
-    for (size_t i = 0; i < nz && status == CLS_OK; i++) {
-        defect[i] = cls_neg(g, rate[i]);
-        for (size_t k = 0; k < nz && !e->identity; k++)
-            defect[i] = cls_add(g, defect[i], cls_mul(g, M[i * nz + k], dot[k]));
+    const places mass_to = {nz, nz, e->sparse ? &e->mass : NULL};
+    const places slope_to = {e->n_state, nz + e->sp->nu, e->sparse ? &e->slopes : NULL};
+    cls_status status = CLS_OK;
+    if (!e->identity) status = slopes_of(e, g, &mass_to, mo->y, st->z0, &M.node, &M.count);
+    if (status == CLS_OK) fill_defect(e, g, &M, mo);
+    if (status == CLS_OK) status = slopes_of(e, g, &slope_to, mo->defect, mo->by, &slope, &count);
+    if (status != CLS_OK) {
+        status = cls_graph_status(g, error) == CLS_OK ? clsi_no_memory(error)
+                                                      : clsi_graph_failed(g, error);
+    } else {
+        status = compile_rate(e, v, g, mo, &M, error);
+        if (status == CLS_OK && wants_needs(e, v))
+            status = find_needs(e, st, mo->rate, &M, mo->by, error);
+        if (status == CLS_OK)
+            status = cls_program_create(g, mo->n_in + nz, mo->in, count, slope, &v->slope, error);
     }
-    for (size_t k = 0; k < accounts; k++) defect[nz + k] = rate[nz + k];
-    if (status == CLS_OK) status = slopes_of(g, nz + accounts, defect, nz + nu, by, slope);
-    if (status != CLS_OK) return clsi_graph_failed(g, error);
-    size_t count = nz + accounts + (e->identity ? 0 : nz * nz);
-    status = cls_program_create(g, nz + 1 + nu + np, in, count, rate, &v->rate, error);
-    if (status == CLS_OK) status = find_needs(e, st, rate, M, by, error);
-    if (status == CLS_OK)
-        status = cls_program_create(g, 2 * nz + 1 + nu + np, in, (nz + accounts) * (nz + nu), slope,
-                                    &v->slope, error);
+    free(slope);
+    free(M.node);
     return status;
+}
+
+/* Variables by name, as clsi_system_column_node looks for them one after the other. */
+typedef struct variables {
+    clsi_lookup at;
+    cls_node *node;
+    size_t n;
+} variables;
+
+static void add_variables(variables *x, const cls_graph *g, size_t n, const cls_node *symbols,
+                          const cls_node *nodes) {
+    for (size_t k = 0; k < n; k++) {
+        clsi_lookup_add(&x->at, cls_node_name(g, symbols[k]), x->n);
+        x->node[x->n++] = nodes[k];
+    }
+}
+
+static int variables_create(const cls_system *s, variables *x) {
+    const clsi_form *f = s->form;
+    size_t room = f->nz + 2 * s->n + 2 * s->m;
+    *x = (variables){.node = clsi_calloc(room, sizeof *x->node)};
+    if (!x->node || !clsi_lookup_create(room, &x->at)) return 0;
+    add_variables(x, s->g, f->nz, f->z, f->z);
+    if (s->ode) return 1;
+    add_variables(x, s->g, s->n, s->p, f->p);
+    add_variables(x, s->g, s->n, s->v, f->v);
+    add_variables(x, s->g, s->m, s->S, f->S);
+    add_variables(x, s->g, s->m, s->T, f->T);
+    return 1;
 }
 
 /* What a column is, over z, t, u and `accounts`. */
-static cls_node column_node(const clsi_export *e, const clsi_variant *v, size_t k,
-                            const cls_node *accounts) {
+static cls_node column_node(const clsi_export *e, const clsi_variant *v, const variables *x,
+                            size_t k, const cls_node *accounts) {
     const cls_system *s = v->s;
     size_t n = clsi_account_count(s);
     const char *name = e->columns[k].name;
@@ -137,7 +278,8 @@ static cls_node column_node(const clsi_export *e, const clsi_variant *v, size_t 
     for (size_t i = 0; i < s->nu; i++)
         if (!strcmp(name, s->input[i].name))
             return s->input_formula[i] == CLS_NO_NODE ? s->u[i] : s->input_formula[i];
-    cls_node node = clsi_system_column_node(s, name);
+    size_t at = clsi_lookup_find(&x->at, name);
+    cls_node node = at == SIZE_MAX ? clsi_system_column_node(s, name) : x->node[at];
     if (s->has_heat && !strcmp(name, "entropy")) node = cls_add(s->g, node, accounts[n - 1]);
     return node;
 }
@@ -147,33 +289,39 @@ static cls_status compile_row(clsi_export *e, clsi_variant *v, cls_error *error)
     const cls_system *s = v->s;
     cls_graph *g = s->g;
     size_t nz = e->sp->nz, nu = e->sp->nu, known = nz + nu, accounts = e->n_state - nz;
-    size_t np = e->n_parameters, n = e->n_columns, failed = 0;
+    size_t np = e->n_parameters, n = e->n_columns, failed = 0, count = 0;
     size_t width = clsi_needs_width(e);
-    cls_node *nodes = clsi_calloc(n + 1 + e->n_state + width + nu + np + n * known, sizeof *nodes);
+    cls_node *nodes = clsi_calloc(n + 1 + e->n_state + width + nu + np, sizeof *nodes);
     if (!nodes) return clsi_no_memory(error);
-    cls_node *in = nodes + n, *by = in + 1 + e->n_state + nu + np, *slope = by + width;
+    cls_node *in = nodes + n, *by = in + 1 + e->n_state + nu + np, *slope = NULL;
+    const places to = {n, known, e->sparse ? &e->row_slopes : NULL};
     in[0] = s->t;
     memcpy(in + 1, s->form->z, nz * sizeof *in);
     for (size_t k = 0; k < accounts; k++) in[1 + nz + k] = cls_fresh_symbol(g, "account'");
-    for (size_t k = 0; k < n; k++) {
-        nodes[k] = column_node(e, v, k, in + 1 + nz);
+    variables x;
+    failed = !variables_create(s, &x);
+    for (size_t k = 0; k < n && !failed; k++) {
+        nodes[k] = column_node(e, v, &x, k, in + 1 + nz);
         failed |= nodes[k] == CLS_NO_NODE;
     }
+    clsi_lookup_clear(&x.at);
+    free(x.node);
     if (nu) memcpy(in + 1 + e->n_state, s->u, nu * sizeof *in);
     clsi_parameter_nodes(e, s, in + 1 + e->n_state + nu);
     memcpy(by, s->form->z, nz * sizeof *by);
     if (nu) memcpy(by + nz, s->u, nu * sizeof *by);
     clsi_parameter_nodes(e, s, by + known);
     by[known + np] = s->t;
-    cls_status status = failed ? CLS_MEMORY : slopes_of(g, n, nodes, known, by, slope);
+    cls_status status = failed ? CLS_MEMORY : slopes_of(e, g, &to, nodes, by, &slope, &count);
     if (status != CLS_OK && cls_graph_status(g, error) == CLS_OK) status = clsi_no_memory(error);
     if (status == CLS_OK)
         status = cls_program_create(g, 1 + e->n_state + nu + np, in, n, nodes, &v->row, error);
     if (status == CLS_OK)
-        status = cls_program_create(g, 1 + e->n_state + nu + np, in, n * known, slope,
-                                    &v->row_slope, error);
-    for (size_t k = 0; k < n && status == CLS_OK; k++)
+        status =
+            cls_program_create(g, 1 + e->n_state + nu + np, in, count, slope, &v->row_slope, error);
+    for (size_t k = 0; k < n && status == CLS_OK && wants_needs(e, v); k++)
         status = mark_needs(g, 1, nodes + k, width, by, e->row_needs + k * width, error);
+    free(slope);
     free(nodes);
     return status;
 }
@@ -224,23 +372,16 @@ static cls_status compile_step(clsi_export *e, clsi_variant *v, cls_error *error
 cls_status clsi_export_rates(clsi_export *e, clsi_variant *v, cls_error *error) {
     static const clsi_scheme nothing = {
         .info = {.name = "rates"}, .build = build_nothing, .varies = 1, .drift = 1};
-    size_t nz = e->sp->nz, all = e->n_state;
     clsi_step *st = NULL;
+    motion mo = {0};
     e->identity = e->s->form->kind == CLSI_FORM_PHASE;
-    cls_node *room = clsi_calloc(6 * nz + 3 * all + nz * nz + (all + 3) * (nz + e->sp->nu) +
-                                     2 * e->n_parameters + 9,
-                                 sizeof *room);
-    if (!e->row_needs) e->row_needs = clsi_calloc(e->n_columns * clsi_needs_width(e), 1);
-    if (!e->rate_needs) e->rate_needs = clsi_calloc(e->n_state * clsi_needs_width(e), 1);
-    if (!room || !e->row_needs || !e->rate_needs) {
-        free(room);
-        return clsi_no_memory(error);
-    }
+    e->sparse = e->sp->nz > CLSI_EXPORT_DENSE;
+    if (!motion_create(e, &mo)) return clsi_no_memory(error);
     cls_status status = clsi_step_create(v->s, &nothing, 0, &st, error);
-    if (status == CLS_OK) status = compile_rates(e, v, st, room, error);
+    if (status == CLS_OK) status = compile_rates(e, v, st, &mo, error);
     if (status == CLS_OK) status = compile_row(e, v, error);
     if (status == CLS_OK && !clsi_export_is_lawful(e)) status = compile_step(e, v, error);
     clsi_step_free(&st);
-    free(room);
+    free(mo.y);
     return status;
 }

@@ -28,16 +28,20 @@ static void append_lu_tables(clsi_text *out, const char *name, const clsi_sparse
     append_indices(out, name, "order", lu->n, lu->order, NULL);
 }
 
-static void append_lu_calls(clsi_text *out, const char *name, size_t n) {
+/* Newton's work is kept in his struct, that of other equations is the caller's. */
+static void append_lu_calls(clsi_text *out, const char *name, size_t n, int newton) {
+    const char *to = newton ? "nw->work_lu" : "work";
     clsi_text_printf(
         out,
-        "static int clsi_lu_%s_factor(clsi_newton *nw, const double *a) {\n"
+        "static int clsi_lu_%s_factor(%sconst double *a%s) {\n"
         "    return sparse_factor(%zu, clsi_lu_%s_first, clsi_lu_%s_diagonal, clsi_lu_%s_column,\n"
-        "        clsi_lu_%s_from, clsi_lu_%s_target, clsi_lu_%s_source, a, nw->work_lu) != 0;\n}\n"
-        "static void clsi_lu_%s_solve(clsi_newton *nw, double *b) {\n"
+        "        clsi_lu_%s_from, clsi_lu_%s_target, clsi_lu_%s_source, a, %s) != 0;\n}\n"
+        "static void clsi_lu_%s_solve(%sdouble *b) {\n"
         "    sparse_solve(%zu, clsi_lu_%s_first, clsi_lu_%s_diagonal, clsi_lu_%s_column,\n"
-        "        clsi_lu_%s_order, nw->work_lu, b);\n}\n",
-        name, n, name, name, name, name, name, name, name, n, name, name, name, name);
+        "        clsi_lu_%s_order, %s, b);\n}\n",
+        name, newton ? "clsi_newton *nw, " : "", newton ? "" : ", double *work", n, name, name,
+        name, name, name, name, to, name, newton ? "clsi_newton *nw, " : "double *work, ", n, name,
+        name, name, name, to);
 }
 
 static int same_lu(const clsi_sparse_lu *a, const clsi_sparse_lu *b) {
@@ -54,22 +58,37 @@ static int same_lu(const clsi_sparse_lu *a, const clsi_sparse_lu *b) {
  * parameters may change only where its pattern is another one. */
 void clsi_append_sparse(clsi_text *out, const clsi_export *e) {
     const clsi_sparse_lu *given = e->sp->lu, *open = e->open.sp ? e->open.sp->lu : NULL;
+    const struct {
+        const char *name;
+        const clsi_sparse_lu *lu;
+    } more[] = {{"want", e->given_lu}, {"mass", e->mass_lu}};
     int both = open && given && !same_lu(given, open);
     size_t most = 0;
     if (given) most = given->first[given->n];
     if (open && open->first[open->n] > most) most = open->first[open->n];
-    if (!most) {
+    int none = !most;
+    for (int k = 0; k < 2; k++)
+        if (more[k].lu && more[k].lu->first[more[k].lu->n] > most)
+            most = more[k].lu->first[more[k].lu->n];
+    if (most) {
+        clsi_text_printf(out, "\n#define CLSI_LU_INDEX %s\n#define CLSI_LU_START CLSI_LU_INDEX\n",
+                         most < 65536 ? "uint16_t" : "uint32_t");
+        clsi_text_append(out, clsi_sparse_lu_text);
+    }
+    for (int k = 0; k < 2; k++)
+        if (more[k].lu) {
+            append_lu_tables(out, more[k].name, more[k].lu);
+            append_lu_calls(out, more[k].name, more[k].lu->n, 0);
+        }
+    if (none) {
         clsi_text_append(out, "#define CLSI_SPARSE_FACTOR(nw, a) ((void)(nw), 1)\n"
                               "#define CLSI_SPARSE_SOLVE(nw, b) ((void)(nw), (void)(b))\n");
         return;
     }
-    clsi_text_printf(out, "\n#define CLSI_LU_INDEX %s\n#define CLSI_LU_START CLSI_LU_INDEX\n",
-                     most < 65536 ? "uint16_t" : "uint32_t");
-    clsi_text_append(out, clsi_sparse_lu_text);
     if (given) append_lu_tables(out, "given", given);
-    if (given) append_lu_calls(out, "given", given->n);
+    if (given) append_lu_calls(out, "given", given->n, 1);
     if (both || !given) append_lu_tables(out, "open", open);
-    if (both || !given) append_lu_calls(out, "open", open->n);
+    if (both || !given) append_lu_calls(out, "open", open->n, 1);
     const char *one = given ? "given" : "open";
     if (both)
         clsi_text_append(

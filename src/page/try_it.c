@@ -19,7 +19,7 @@ static int script_of(clsi_text *t, const clsi_subject *s, const char *parameters
     clsi_text text = {0};
     o.start = s->given->start;
     o.parameters = parameters;
-    cls_status status = clsi_export_create(s->system, s->given->model, &o, &e, NULL);
+    cls_status status = clsi_export_create(s->system, s->given->model, &o, 0, &e, NULL);
     if (!status) status = clsi_export_module(e, 1, &text, NULL);
     if (status == CLS_MEMORY || text.failed) t->failed = 1; /* no page, rather than one without */
     clsi_export_free(&e);

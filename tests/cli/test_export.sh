@@ -269,4 +269,66 @@ test_places_that_cannot_be_written_stay_clean() {
     expect test ! -s file
 }
 
+write_chain() {
+    cat >chain.clausius <<'END'
+system "a chain with heat"
+parameter N = 8, k = 1, c = 0.1, kappa = 0.2
+coordinate u[1..N]
+entropy s[1..N]
+let d[i] = u[i+1] - u[i]
+let u[0] = 0
+let u[N+1] = 0
+hamiltonian sum(i in 1..N: p.u[i]^2/2 + exp(s[i])) + sum(i in 0..N: k*d[i]^2/2 + d[i]^4/4)
+for i in 1..N: friction on s[i]: u[i] <- -c*v.u[i]
+for i in 1..N-1: heat exchange s[i] <-> s[i+1]: kappa
+for i in 1..N: start u[i] = sin(pi*i/8), v.u[i] = 0, s[i] = 0
+step 0.05
+END
+}
+
+# programs of matrices took N^2 of memory: 4 GB here
+test_many_cells_cost_as_many() {
+    [[ $CLAUSIUS == *sanitize* ]] && skip "limits of memory do not go with sanitizers"
+    write_chain
+    run bash -c 'ulimit -v 700000 && "$CLAUSIUS" export c chain.clausius --set N=2000 -o many'
+    expect_ok
+    expect_file many/chain_model.c
+    run bash -c 'ulimit -v 700000 && "$CLAUSIUS" export fmu chain.clausius --set N=20000 -o many.fmu'
+    expect_exit 2
+    expect_stderr 'an FMU says of each whether it depends on each state'
+}
+
+# as C and as script above the size from which slopes are lists; text grows by tables
+test_text_of_many_cells() {
+    local n bytes=()
+    write_chain
+    for n in 150 200 250; do
+        "$CLAUSIUS" export c chain.clausius --set N=$n -o c$n --quiet || fail "export of $n cells"
+        bytes+=($(wc -c <c$n/chain_model.c))
+    done
+    ((bytes[1] - bytes[0] < 50 * 1500)) || fail "50 cells more are $((bytes[1] - bytes[0])) bytes"
+    ((bytes[2] - bytes[1] < (bytes[1] - bytes[0]) * 5 / 4)) || fail "text grows: ${bytes[*]}"
+    expect compile c200
+    c200/main 50 >there.csv
+    "$CLAUSIUS" simulate chain.clausius --set N=200 --steps 50 --quiet -o here.csv
+    same_numbers there.csv here.csv
+    c200/main 5 0.05 1 'theta[2]=2' 'v.u[1]=0.3' >there.csv || fail "a start by other sides"
+    "$CLAUSIUS" simulate chain.clausius --set N=200 --steps 5 --start 'theta[2]=2, v.u[1]=0.3' --quiet -o here.csv
+    run "$CLAUSIUS" compare there.csv here.csv --tolerance 1e-11
+    expect_ok
+    command -v node >/dev/null || return 0
+    run "$CLAUSIUS" export js chain.clausius --set N=200 -o chain.mjs
+    expect_ok
+    cat >start.mjs <<'END'
+import { Model } from './chain.mjs';
+const m = new Model(), why = m.start({ 'theta[2]': 2, 'v.u[1]': 0.3 });
+if (why) throw why;
+const row = m.row();
+console.log(row.every(Number.isFinite) ? 'finite' : 'not finite', m.step(0.05) || 'stepped');
+END
+    run node start.mjs
+    expect_ok
+    expect_stdout 'finite stepped'
+}
+
 run_tests
