@@ -258,6 +258,8 @@ static cls_status grow(clsi_noisy *k) {
 /* Explicit steps first, then the system's own; then fewer terms. */
 static cls_status find_terms(clsi_noisy *k) {
     size_t P = k->P + k->Q;
+    int implicit =
+        k->implicit; /* from the beginning; explicit steps may have been left on the way */
     unsigned char *first = clsi_calloc(P + 1, 1);
     double *begin = clsi_calloc(P + 1, sizeof *begin);
     cls_status status = first && begin ? CLS_OK : clsi_no_memory(k->w->error);
@@ -267,9 +269,11 @@ static cls_status find_terms(clsi_noisy *k) {
         status = clsi_noisy_set_up(k);
     }
     if (status == CLS_OK) status = grow(k);
-    if (status == CLS_NUMERIC && !k->implicit) {
+    if (status == CLS_NUMERIC && !implicit) {
         clsi_text_printf(&k->recipe.notes, "explicit steps failed: those of the system's scheme\n");
         k->implicit = 1;
+        k->longest = 0;
+        k->steps_stay = 0;
         clsi_multiple_free(&k->whole);
         cls_system_free(&k->whole_open);
         status = go_back(k, first, begin, 0);

@@ -23,6 +23,8 @@ typedef struct clsi_noisy_kept {
     double *x;           /* (2, n, nz) starts and their guesses */
     double *full;        /* (P + ny) coefficients and scales */
     unsigned char *keep; /* (P + rows) terms and rows that were cut */
+    int implicit;        /* its steps */
+    double longest;
 } clsi_noisy_kept;
 
 typedef struct clsi_noisy {

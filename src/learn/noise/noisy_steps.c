@@ -8,7 +8,8 @@
  * Whether the error is far below the noise is looked at, at each length of the windows: the fit that there is is
  * simulated with steps of half the length. Dry friction is what fails: a block that sticks has a friction of 1e5/s, about
  * which explicit steps chatter, with derivatives that grow from step to step, and every turn of its motion is a corner.
- * Then the steps are shorter, or the system's own. */
+ * Then the steps are shorter, or the system's own. Where no parameters are searched beside terms nothing can become so
+ * sharp, and half fits on the way to other terms are no reason to change steps. */
 #include "learn/noise/noisy.h"
 #include <math.h>
 #include <stdlib.h>
@@ -122,12 +123,14 @@ static cls_status check(clsi_noisy *k, int *changed) {
 }
 
 /* The fit `before` with the steps that are to be taken now; with shorter ones where these have no solution. */
-static cls_status fit_anew(clsi_noisy *k, size_t rows, const clsi_noisy_kept *before) {
+static cls_status fit_anew(clsi_noisy *k, size_t rows, clsi_noisy_kept *before) {
     enum { TRIES = 3 };
     cls_status status = CLS_NUMERIC;
     for (int n = 0; n < TRIES && status == CLS_NUMERIC && !clsi_noisy_is_over(k); n++) {
         if (n) k->longest = length_of(k) / 2;
         forget_dictionary(k);
+        before->implicit = k->implicit;
+        before->longest = k->longest;
         status = clsi_noisy_return(k, before, rows, 0);
         if (status == CLS_OK) status = clsi_noisy_settle(k, rows);
     }
@@ -137,7 +140,7 @@ static cls_status fit_anew(clsi_noisy *k, size_t rows, const clsi_noisy_kept *be
 cls_status clsi_noisy_settle_in_steps(clsi_noisy *k, size_t rows) {
     clsi_noisy_kept before = {0};
     cls_status status = clsi_noisy_settle(k, rows);
-    while (status == CLS_OK && !k->steps_stay && !k->w->o->scheme && !k->field &&
+    while (status == CLS_OK && k->Q && !k->steps_stay && !k->w->o->scheme && !k->field &&
            !clsi_noisy_is_over(k)) {
         int changed = 0, implicit = k->implicit;
         double longest = k->longest;
@@ -146,8 +149,9 @@ cls_status clsi_noisy_settle_in_steps(clsi_noisy *k, size_t rows) {
         if (status == CLS_OK) status = clsi_noisy_remember(k, &before);
         if (status == CLS_OK) status = fit_anew(k, rows, &before);
         if (status != CLS_NUMERIC) continue;
-        k->implicit = implicit, k->longest = longest, k->steps_stay = 1;
-        forget_dictionary(k);
+        k->steps_stay = 1;
+        before.implicit = implicit;
+        before.longest = longest;
         status = clsi_noisy_return(k, &before, rows, 0);
     }
     clsi_noisy_forget(&before);

@@ -215,6 +215,8 @@ cls_status clsi_noisy_remember(clsi_noisy *k, clsi_noisy_kept *out) {
     if (!out->piece || !out->x || !out->full || !out->keep) return clsi_no_memory(k->w->error);
     out->n = n;
     out->P = P;
+    out->implicit = k->implicit;
+    out->longest = k->longest;
     memcpy(out->piece, m->piece, n * sizeof *out->piece);
     memcpy(out->x, m->x, n * m->nz * sizeof *out->x);
     memcpy(out->x + n * m->nz, m->x_guess, n * m->nz * sizeof *out->x);
@@ -256,6 +258,12 @@ static cls_status put_windows(clsi_multiple *m, const clsi_noisy_kept *kept, cls
 }
 
 cls_status clsi_noisy_return(clsi_noisy *k, const clsi_noisy_kept *kept, size_t rows, int last) {
+    if (k->implicit != kept->implicit || k->longest < kept->longest || k->longest > kept->longest) {
+        k->implicit = kept->implicit;
+        k->longest = kept->longest;
+        clsi_multiple_free(&k->whole);
+        cls_system_free(&k->whole_open);
+    }
     memcpy(k->keep, kept->keep, kept->P);
     memcpy(k->full, kept->full, kept->P * sizeof *k->full);
     cls_status status = clsi_noisy_take_terms(k);
