@@ -199,6 +199,14 @@ INLINE void run_tile(const clsi_plan *plan, const clsi_tile *tile, int fused, in
     if (tile->n_deliveries) deliver(plan, tile, fused, first, end, r, work, out);
 }
 
+/* n <= 8 numbers, without a call. */
+static inline void copy_few(int64_t n, const double *from, double *to) {
+    if (n & 8) memcpy(to, from, 8 * sizeof *to);
+    if (n & 4) memcpy(to, from, 4 * sizeof *to), to += 4, from += 4;
+    if (n & 2) memcpy(to, from, 2 * sizeof *to), to += 2, from += 2;
+    if (n & 1) *to = *from;
+}
+
 /* One vector of a piece at the time t, where not all of its cells are stored. */
 static void run_edge(const clsi_fused *f, const clsi_fused_piece *p, int64_t t, int64_t now,
                      double *work, double *scratch, double *out) {
@@ -208,7 +216,7 @@ static void run_edge(const clsi_fused *f, const clsi_fused_piece *p, int64_t t, 
     for (const double *from = room; s < last; s++, from += CLSI_PLAN_LANES) {
         int64_t i = s->begin > t ? s->begin : t,
                 end = s->end < t + f->width ? s->end : t + f->width;
-        for (double *to = s->out ? out : work; i < end; i++) to[i + s->at] = from[i - t];
+        if (i < end) copy_few(end - i, from + (i - t), (s->out ? out : work) + i + s->at);
     }
 }
 
@@ -243,7 +251,13 @@ static void run_piece(const clsi_plan *plan, const clsi_phase *phase, const clsi
     int64_t stop = end < p->end ? end : p->end,
             n = stop > t ? (stop - t) / (p->vectors * f->width) : 0;
     if (n) p->core(work + t, scratch + (t - now), out ? out + t : out, work, (long)n, NULL);
-    for (t += n * p->vectors * f->width; t < end; t += f->width)
+    t += n * p->vectors * f->width;
+    if (n && t < stop) { /* one is left: with the one before, once more */
+        t += f->width - p->vectors * f->width;
+        p->core(work + t, scratch + (t - now), out ? out + t : out, work, 1, NULL);
+        t = stop;
+    }
+    for (; t < end; t += f->width)
         run_edge(f, p, t, now, work, scratch, out);
     for (size_t k = 0; k < a->n && p->loose; k++)
         run_tile(plan, tile_of(plan, a, k), 1, now, work, scratch, out);

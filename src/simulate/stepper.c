@@ -283,7 +283,7 @@ static cls_status compile_ascent(compiler *c) {
     cls_status status = cls_gradient(s->g, energy, sp->nz, s->form->z, c->outputs + 1);
     if (status != CLS_OK) return clsi_graph_failed(s->g, c->error);
     size_t size = sp->work_size; /* it runs in memory of its own (lawful.c) */
-    status = compile_watch(c, sp->nz + 2 + sp->nu + sp->n_free, sp->nz + 1, &sp->ascent);
+    status = compile_watch(c, 0, sp->nz + 1, &sp->ascent);
     sp->work_size = size;
     return status;
 }
