@@ -213,7 +213,16 @@ static int put_together(clsi_fuser *f, int now, place before, int e, size_t tile
     clsi_writer *w = &f->w;
     int to = take(f, tile);
     if (w->width == WHOLE) {
+        int vectors = f->vectors;
+        f->vectors = 1;
         put_at(f, 3, ALIGN, to, now, before, 0, WHOLE - e);
+        f->vectors = vectors;
+        if (vectors > 1) { /* of the second one the vector before is at hand */
+            int second = for_vector(f, 1, to);
+            clsi_code_opcode(w, 3, ALIGN, second, for_vector(f, 1, now), now, 0);
+            CODE(w, (unsigned char)(0xc0 | (second & 7) << 3 | (now & 7)));
+            put_last(f, WHOLE - e);
+        }
         return to;
     }
     put_at(f, 3, HALVES, to, now, before, 0, 0x03); /* the two cells before the middle */
