@@ -465,6 +465,13 @@ static void put_store(clsi_fuser *f, int m, place p, int64_t begin, int64_t end)
     put_save(f, m, (place){ROOM, (int64_t)(f->n_stores - 1) * WHOLE, 0});
 }
 
+void clsi_fuse_copy(clsi_fuser *f, const clsi_left *run) {
+    f->busy = 0;
+    int m = take(f, f->piece->first + f->piece->n);
+    put_load(f, m, (place){WORK, (int64_t)f->plan->outputs[run->output], 0});
+    put_store(f, m, (place){OUT, (int64_t)run->output, 0}, 0, run->n);
+}
+
 static void put_stores(clsi_fuser *f, size_t i, int m) {
     const clsi_tile *tile = &f->plan->tiles[i];
     const clsi_vector_op *op = clsi_fuse_op(f, i);
