@@ -46,6 +46,8 @@ static const char answers[] =
     "#define CLSI_LAWFUL_LEAVE lawful_leave\n"
     "#define CLSI_LAWFUL_TAKE lawful_take\n"
     "#define CLSI_LAWFUL_LOST(sim) ((void)(sim))\n"
+    "#define CLSI_LAWFUL_KNOWN(sim) ((void)(sim), 0)\n"
+    "#define CLSI_LAWFUL_STAGE(sim, i) ((sim)->lawful.stage + (i) * CLSI_STATE_COUNT(sim))\n"
     "#define CLSI_LAWFUL_PRODUCTS lawful_products\n"
     "\n/* The rates of a stage, whose state and inputs stand where the step reads its own. */\n"
     "static void clsi_run_stage(cls_simulator *sim, double *to) {\n"

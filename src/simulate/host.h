@@ -192,10 +192,19 @@ static inline void clsi_run_scale(cls_simulator *sim, double *out) {
     clsi_run_here(sim, sim->stepper->scale, sim->newton.work_scale, out);
 }
 
+/* Of large explicit steps, with the rates there (lawful.c); whether those of the state are known so, which are the first
+ * stage then. */
+void clsi_lawful_measure(cls_simulator *sim, double *out);
+int clsi_lawful_known(cls_simulator *sim);
+
 /* The entropy is that of the system and of the outside. Energies that came in are part of what the
  * round-off of the energy is measured by. */
 static inline void clsi_run_monitor(cls_simulator *sim, double *out) {
     const cls_system *s = sim->stepper->s;
+    if (sim->stepper->onward) {
+        clsi_lawful_measure(sim, out);
+        return;
+    }
     clsi_run_here(sim, sim->stepper->monitor, sim->newton.work_monitor, out);
     if (!sim->n_accounts) return;
     double outside = clsi_outside(s, sim->state);
@@ -237,7 +246,9 @@ static inline void clsi_run_monitor(cls_simulator *sim, double *out) {
 #define CLSI_LAWFUL_TAKE(sim, t, from, first)                                                      \
     (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_take(sim, CLSI_SUM_OF(t), from, first)                    \
                            : lawful_take(sim, t, from, first))
-#define CLSI_LAWFUL_LOST(sim) ((sim)->placed = NULL)
+#define CLSI_LAWFUL_LOST(sim)     ((sim)->placed = NULL, (sim)->lawful.known = 0)
+#define CLSI_LAWFUL_KNOWN(sim)    clsi_lawful_known(sim)
+#define CLSI_LAWFUL_STAGE(sim, i) clsi_lawful_stage(sim, i)
 #define CLSI_LAWFUL_PRODUCTS(sim, n, t, a, product)                                                \
     (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_products(sim, n, CLSI_SUM_OF(t), a, product)              \
                            : lawful_products(sim, n, t, a, product))

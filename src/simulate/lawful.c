@@ -5,19 +5,50 @@
 #include "simulate/host.h"
 #include <float.h>
 
+/* Numbers of stepper->onward, whole cache lines. */
+static size_t onward_size(const clsi_stepper *sp, size_t n_state) {
+    size_t n = n_state + CLSI_MONITOR_INVARIANTS + sp->s->n_invariants;
+    return (n + CLSI_VECTOR - 1) / CLSI_VECTOR * CLSI_VECTOR;
+}
+
 size_t clsi_lawful_size(const clsi_stepper *sp, size_t n_state) {
     size_t stages = (size_t)sp->scheme->tableau->stages;
-    return (stages + 1) * n_state + sp->nz + 1 + cls_program_work_size(sp->ascent);
+    return (stages + 1) * n_state + sp->nz + 1 + cls_program_work_size(sp->ascent) +
+           (sp->onward ? 2 * onward_size(sp, n_state) : 0);
 }
 
 void clsi_lawful_carve(cls_simulator *sim, double *at) {
     const clsi_stepper *sp = sim->stepper;
     clsi_lawful *l = &sim->lawful;
+    l->first = at;
+    if (sp->onward) {
+        l->ahead = at + onward_size(sp, sim->n_state);
+        at = l->ahead + onward_size(sp, sim->n_state);
+    }
     l->change = at;
     l->stage = l->change + sim->n_state;
     l->slope = l->stage + (size_t)sp->scheme->tableau->stages * sim->n_state;
     l->work = l->slope + sp->nz + 1;
+    if (!sp->onward) l->first = l->stage;
     cls_program_prepare(sp->ascent, l->work);
+}
+
+void clsi_lawful_measure(cls_simulator *sim, double *out) {
+    const clsi_stepper *sp = sim->stepper;
+    double *rates = sim->lawful.ahead;
+    clsi_run_here(sim, sp->onward, sim->lawful.work_onward, rates);
+    memcpy(out, rates + sp->nz, (CLSI_MONITOR_INVARIANTS + sp->s->n_invariants) * sizeof *out);
+    sim->lawful.known = 1;
+}
+
+int clsi_lawful_known(cls_simulator *sim) {
+    clsi_lawful *l = &sim->lawful;
+    double *first = l->ahead;
+    if (!l->known) return 0;
+    l->ahead = l->first;
+    l->first = first;
+    l->known = 0;
+    return 1;
 }
 
 /* ---- loops: as those of the same names in lawful.inc, with their bits, and fewer ways over memory ---- */
@@ -31,7 +62,7 @@ typedef struct terms {
 static terms terms_of(const cls_simulator *sim, int count, const int *which, const double *by) {
     terms t = {.n = count};
     for (int k = 0; k < count; k++) {
-        t.of[k] = sim->lawful.stage + (size_t)which[k] * sim->n_state;
+        t.of[k] = clsi_lawful_stage(sim, which[k]);
         t.weight[k] = by[k];
     }
     return t;
@@ -234,8 +265,10 @@ int clsi_lawful_take(cls_simulator *sim, int count, const int *which, const doub
     double *owed = from + sim->n_state, *owes = sim->state + sim->n_state;
     step_loop l = {
         .from = from, .owed = first ? owes : owed, .to = sim->state, .left = owed, .owes = owes};
+    const clsi_stepper *sp = sim->stepper;
     return in_two(sim, take_terms, l, &t,
-                  clsi_program_inputs(sim->stepper->monitor, sim->newton.work_monitor));
+                  sp->onward ? clsi_program_inputs(sp->onward, sim->lawful.work_onward)
+                             : clsi_program_inputs(sp->monitor, sim->newton.work_monitor));
 }
 
 void clsi_lawful_products(const cls_simulator *sim, int n, int count, const int *which,

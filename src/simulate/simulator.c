@@ -150,6 +150,7 @@ static void carve_all(cls_simulator *sim, double *at) {
                     {&nw->work_guard, sp->guard},
                     {&nw->work_guess, sp->guess},
                     {&nw->work_monitor, sp->monitor},
+                    {&sim->lawful.work_onward, sp->onward},
                     {&nw->work_paper, sp->paper},
                     {&nw->work_scale, sp->scale},
                     {&nw->work_heat, sp->heat},

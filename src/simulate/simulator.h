@@ -30,6 +30,9 @@ typedef struct clsi_lawful {
     double *stage;        /* (stages, n_state) y' and the rates of the accounts */
     double *change;       /* (n_state) a sum of them, or a state that is begun with */
     double *slope, *work; /* (1 + nz) of stepper->ascent */
+    /* of stepper->onward: the first of the stages, and (n_state + monitor's) what the next one begins with, ... */
+    double *first, *ahead, *work_onward;
+    int known; /* ... which is known of the state */
 } clsi_lawful;
 
 /* What a path that goes to and fro is known by (alternate.c), for each component of the state that is
@@ -143,5 +146,9 @@ clsi_trouble clsi_adaptive_step(cls_simulator *sim);
 /* Explicit steps with weights that keep the energy (lawful.c): numbers that they need, and where. */
 size_t clsi_lawful_size(const clsi_stepper *sp, size_t n_state);
 void clsi_lawful_carve(cls_simulator *sim, double *at);
+
+static inline double *clsi_lawful_stage(const cls_simulator *sim, int i) {
+    return i ? sim->lawful.stage + (size_t)i * sim->n_state : sim->lawful.first;
+}
 
 #endif
