@@ -242,10 +242,18 @@ static inline void clsi_run_monitor(cls_simulator *sim, double *out) {
                            : lawful_pair(sim, t, other, to))
 #define CLSI_LAWFUL_LEAVE(sim, t, begun, from)                                                     \
     (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_leave(sim, CLSI_SUM_OF(t), begun, from)                   \
-                           : lawful_leave(sim, t, begun, from))
+                           : lawful_leave(sim, t, begun, *(from)))
 #define CLSI_LAWFUL_TAKE(sim, t, from, first)                                                      \
     (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_take(sim, CLSI_SUM_OF(t), from, first)                    \
-                           : lawful_take(sim, t, from, first))
+                           : lawful_take(sim, t, *(from), first))
+#define CLSI_LAWFUL_BACK(sim, from)                                                                \
+    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_back(sim, *(from)) : lawful_back(sim, *(from)))
+/* where a state is that was only placed */
+#define CLSI_LAWFUL_HERE(sim) ((sim)->placed ? (sim)->placed : (sim)->state)
+/* of the first attempt what the state changes places with */
+#define CLSI_LAWFUL_ROOM(sim, depth, n)                                                            \
+    ((depth) ? (sim)->saved + (size_t)((depth) * (n)) : (sim)->lawful.spare)
+#define CLSI_LAWFUL_SETTLE(sim, from, depth) clsi_lawful_settle(sim, from, depth)
 #define CLSI_LAWFUL_LOST(sim)     ((sim)->placed = NULL, (sim)->lawful.known = 0)
 #define CLSI_LAWFUL_KNOWN(sim)    clsi_lawful_known(sim)
 #define CLSI_LAWFUL_STAGE(sim, i) clsi_lawful_stage(sim, i)
@@ -272,9 +280,11 @@ void clsi_lawful_add(const cls_simulator *sim, int n, int count, const int *whic
 void clsi_lawful_pair(cls_simulator *sim, int count, const int *which, const double *by,
                       const double *more, double *to);
 int clsi_lawful_leave(cls_simulator *sim, int count, const int *which, const double *by,
-                      const double *begun, double *from);
+                      const double *begun, double **from);
 int clsi_lawful_take(cls_simulator *sim, int count, const int *which, const double *by,
-                     double *from, int first);
+                     double **from, int first);
+void clsi_lawful_back(cls_simulator *sim, double *from);
+void clsi_lawful_settle(cls_simulator *sim, double **from, int depth);
 void clsi_lawful_products(const cls_simulator *sim, int n, int count, const int *which,
                           const double *by, const double *a, double *product);
 

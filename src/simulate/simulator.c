@@ -516,8 +516,7 @@ static cls_status reference_step(cls_simulator *sim, cls_error *error) {
     return status;
 }
 
-cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *error) {
-    NEED(error, sim);
+static cls_status advance(cls_simulator *sim, uint64_t n, cls_error *error) {
     if (sim->paper_pending && n) make_paper_start(sim);
     if (sim->few) {
         clsi_trouble trouble = sim->few(sim, n);
@@ -538,6 +537,13 @@ cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *erro
         watch_laws(sim);
     }
     return CLS_OK;
+}
+
+cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *error) {
+    NEED(error, sim);
+    cls_status status = advance(sim, n, error);
+    clsi_lawful_home(sim);
+    return status;
 }
 
 /* From here on in steps of h. Solutions of other steps are of no use to the predictor. */
