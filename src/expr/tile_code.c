@@ -218,7 +218,8 @@ static int open_fuser(clsi_fuser *f) {
     f->last = clsi_calloc(n, sizeof *f->last);
     f->where = clsi_calloc(n, sizeof *f->where);
     f->stored = clsi_calloc(n, 1);
-    if (!f->made || !f->place || !f->last || !f->where || !f->stored) return 0;
+    if (f->made) f->made->singles = clsi_calloc(n, sizeof *f->made->singles);
+    if (!f->made || !f->made->singles || !f->place || !f->last || !f->where || !f->stored) return 0;
     for (size_t i = 0; i < n; i++) f->place[f->plan->tiles[i].op] = (uint32_t)i;
     find_copies(f);
     (void)clsi_code_find_pooled(&f->w, CLSI_NO_SIGN);
@@ -227,6 +228,13 @@ static int open_fuser(clsi_fuser *f) {
     f->mender = f->w.length;
     clsi_fuse_mender(&f->w);
     return 1;
+}
+
+static void link_singles(clsi_fused *made, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        unsigned char *code = (unsigned char *)made->code + made->singles[k].at;
+        if (made->singles[k].n) memcpy(&made->singles[k].run, &code, sizeof code);
+    }
 }
 
 static void link_pieces(clsi_fused *made) {
@@ -245,12 +253,16 @@ void clsi_plan_fuse(clsi_plan *plan, int width) {
     int good = width && clsi_native_supports(width) && open_fuser(&f);
     for (size_t k = 0; k < plan->n_phases; k++) plan->phases[k].n_pieces = 0;
     for (size_t k = 0; k < plan->n_phases && good; k++)
-        if (plan->phases[k].tiled) fuse_phase(&f, &plan->phases[k]);
+        if (plan->phases[k].tiled)
+            fuse_phase(&f, &plan->phases[k]);
+        else
+            clsi_fuse_singles(&f, &plan->phases[k]);
     good =
         good && !f.w.failed && clsi_code_executable(&f.w, &f.made->code, &f.made->size) == CLS_OK;
     if (good) {
         f.made->width = width;
         link_pieces(f.made);
+        link_singles(f.made, plan->n_ops);
         mark_copies(&f);
         plan->fused = f.made;
     } else if (f.made) {
@@ -270,6 +282,7 @@ void clsi_fused_free(clsi_fused **fused) {
     if (f->code) munmap(f->code, f->size);
     free(f->pieces);
     free(f->stores);
+    free(f->singles);
     free(f);
     *fused = NULL;
 }

@@ -44,6 +44,7 @@ typedef struct clsi_fuser {
         int piece;
     } copy[CLSI_FUSED_COPIES];
     int n_copies;
+    int next_single; /* tile_singles.c */
 } clsi_fuser;
 
 static inline const clsi_vector_op *clsi_fuse_op(const clsi_fuser *f, size_t i) {
@@ -67,6 +68,8 @@ void clsi_fuse_pool(clsi_fuser *f, size_t i);
 void clsi_fuse_constants(clsi_fuser *f);
 /* Operation i and its stores. */
 void clsi_fuse_tile(clsi_fuser *f, size_t i);
+/* What can be one by one of a phase that is not tiled. */
+void clsi_fuse_singles(clsi_fuser *f, const clsi_phase *phase);
 /* Inputs that are outputs. */
 void clsi_fuse_copy(clsi_fuser *f, const clsi_left *run);
 

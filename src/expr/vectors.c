@@ -294,14 +294,26 @@ INLINE active active_at(const clsi_plan *plan, const clsi_phase *phase, int64_t 
     return (active){.list = plan->active + from[0], .n = from[1] - from[0]};
 }
 
+/* The operations of a phase that is not tiled. */
+INLINE void run_whole(const clsi_plan *plan, const clsi_phase *phase, double *work) {
+    const clsi_fused_singles *code = plan->fused ? plan->fused->singles : NULL;
+    for (size_t i = phase->first, end = i + phase->n; i < end;) {
+        if (code && code[i].run) {
+            code[i].run(work);
+            i += code[i].n;
+        } else {
+            run_op(plan, &plan->ops[plan->tiles[i].op], work);
+            i++;
+        }
+    }
+}
+
 CLONES
 static void run_phases(const clsi_plan *plan, double *work, size_t first, size_t last,
                        double *out) {
     double *scratch = work + plan->n_registers;
     for (const clsi_phase *phase = plan->phases + first; phase < plan->phases + last; phase++) {
-        const clsi_tile *begin = plan->tiles + phase->first, *end = begin + phase->n, *tile;
-        if (!phase->tiled)
-            for (tile = begin; tile < end; tile++) run_op(plan, &plan->ops[tile->op], work);
+        if (!phase->tiled) run_whole(plan, phase, work);
         for (int64_t now = phase->begin; now < phase->end && phase->tiled; now += CLSI_TILE) {
             const active a = active_at(plan, phase, now);
             if (!plan->fused)
