@@ -13,12 +13,17 @@
 enum { MOST_SHORT = 16, MOST_RUN = 256 }; /* elements of an operation, of one that was single already */
 enum { WORK = 7, MACHINE = 15 };          /* rdi; the last one is a scratch of powers */
 
+static int is_root(const clsi_instruction *in) {
+    return in->code == CLSI_CALL && in->function == CLS_FN_SQRT;
+}
+
 static int is_short(const clsi_plan *plan, const clsi_vector_op *op) {
     int each = op->kind == CLSI_VECTOR_EACH;
     if (op->n > (each ? MOST_SHORT : MOST_RUN)) return 0;
     for (uint32_t i = 0; i < (each ? 1 : op->n); i++) {
         const clsi_instruction *in = &plan->code[op->first + i];
-        if (in->code > CLSI_SQUARE && !(in->code == CLSI_POWI && in->power > 1)) return 0;
+        if (in->code > CLSI_SQUARE && !(in->code == CLSI_POWI && in->power > 1) && !is_root(in))
+            return 0;
     }
     return 1;
 }
@@ -75,6 +80,8 @@ static void put_single(clsi_fuser *f, const clsi_instruction *in, uint32_t a, ui
         clsi_code_registers(w, MULTIPLY, to, one, one);
     } else if (in->code == CLSI_POWI) {
         clsi_code_power(w, to, one, (unsigned)in->power);
+    } else if (is_root(in)) {
+        clsi_code_registers(w, ROOT, to, one, one);
     } else {
         int other = held(w, b);
         if (other != NOBODY && other != to)
