@@ -31,6 +31,7 @@ _Static_assert((int)CLSI_PLAN_LANES == (int)CLSI_VECTOR, "lanes of a plan are th
 #define PAIRS(op)                                                                                  \
     do {                                                                                           \
         size_t i = 0;                                                                              \
+        UNROLL                                                                                     \
         for (; i + CLSI_PLAN_LANES <= n; i += CLSI_PLAN_LANES) {                                   \
             vector low = load(a + 2 * i), high = load(a + 2 * i + CLSI_PLAN_LANES);                \
             store(r + i, __builtin_shufflevector(low, high, EVEN)                                  \
