@@ -269,8 +269,8 @@ static int is_onward(const compiler *c, size_t n) {
     const cls_system *s = sp->s;
     const cls_node others[] = {s->t, c->st->h, c->st->defect};
     clsi_cone cone;
-    if (!sp->scheme->tableau || !sp->monitor || sp->n_free || sp->nu || n != sp->nz ||
-        s->g->n_fields || !sp->next->plan || !sp->next->plan->n_phases)
+    if (!sp->scheme->tableau || !sp->lean || !sp->monitor || sp->n_free || sp->nu ||
+        n != sp->nz || s->g->n_fields || !sp->next->plan || !sp->next->plan->n_phases)
         return 0;
     int found = !clsi_cone_mark(s->g, n, c->outputs, &cone);
     for (size_t k = 0; k < sizeof others / sizeof *others && !found; k++)
