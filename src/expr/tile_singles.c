@@ -10,8 +10,11 @@
 
 #if defined(__x86_64__) && defined(__linux__)
 
-enum { MOST_SHORT = 16, MOST_RUN = 256 }; /* elements of an operation, of one that was single already */
-enum { WORK = 7, MACHINE = 15 };          /* rdi; the last one is a scratch of powers */
+enum {
+    MOST_SHORT = 16,
+    MOST_RUN = 256
+};                               /* elements of an operation, of one that was single already */
+enum { WORK = 7, MACHINE = 15 }; /* rdi; the last one is a scratch of powers */
 
 static int is_root(const clsi_instruction *in) {
     return in->code == CLSI_CALL && in->function == CLS_FN_SQRT;

@@ -9,7 +9,9 @@
 /* Stores of fewer cells are made at the edge. */
 enum { CLSI_FUSED_FEW = 16 };
 enum { CLSI_FUSED_CONSTANTS = 40 }; /* of a piece that may be in machine registers */
-enum { CLSI_FUSED_COPIES = 8 };     /* runs of outputs that are inputs; others are copied behind the plan */
+enum {
+    CLSI_FUSED_COPIES = 8
+}; /* runs of outputs that are inputs; others are copied behind the plan */
 
 typedef struct clsi_fuser {
     clsi_writer w;

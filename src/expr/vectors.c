@@ -258,8 +258,7 @@ static void run_piece(const clsi_plan *plan, const clsi_phase *phase, const clsi
         p->core(work + t, scratch + (t - now), out ? out + t : out, work, 1, NULL);
         t = stop;
     }
-    for (; t < end; t += f->width)
-        run_edge(f, p, t, now, work, scratch, out);
+    for (; t < end; t += f->width) run_edge(f, p, t, now, work, scratch, out);
     for (size_t k = 0; k < a->n && p->loose; k++)
         run_tile(plan, tile_of(plan, a, k), 1, now, work, scratch, out);
 }

@@ -254,9 +254,9 @@ static inline void clsi_run_monitor(cls_simulator *sim, double *out) {
 #define CLSI_LAWFUL_ROOM(sim, depth, n)                                                            \
     ((depth) ? (sim)->saved + (size_t)((depth) * (n)) : (sim)->lawful.spare)
 #define CLSI_LAWFUL_SETTLE(sim, from, depth) clsi_lawful_settle(sim, from, depth)
-#define CLSI_LAWFUL_LOST(sim)     ((sim)->placed = NULL, (sim)->lawful.known = 0)
-#define CLSI_LAWFUL_KNOWN(sim)    clsi_lawful_known(sim)
-#define CLSI_LAWFUL_STAGE(sim, i) clsi_lawful_stage(sim, i)
+#define CLSI_LAWFUL_LOST(sim)                ((sim)->placed = NULL, (sim)->lawful.known = 0)
+#define CLSI_LAWFUL_KNOWN(sim)               clsi_lawful_known(sim)
+#define CLSI_LAWFUL_STAGE(sim, i)            clsi_lawful_stage(sim, i)
 #define CLSI_LAWFUL_PRODUCTS(sim, n, t, a, product)                                                \
     (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_products(sim, n, CLSI_SUM_OF(t), a, product)              \
                            : lawful_products(sim, n, t, a, product))

@@ -145,16 +145,12 @@ static void carve_all(cls_simulator *sim, double *at) {
     struct {
         double **work;
         const cls_program *program;
-    } programs[] = {{&nw->work_residual, sp->residual},
-                    {&nw->work_next, sp->next},
-                    {&nw->work_guard, sp->guard},
-                    {&nw->work_guess, sp->guess},
-                    {&nw->work_monitor, sp->monitor},
-                    {&sim->lawful.work_onward, sp->onward},
-                    {&nw->work_paper, sp->paper},
-                    {&nw->work_scale, sp->scale},
-                    {&nw->work_heat, sp->heat},
-                    {&nw->work_row, clsi_system_row_program(sp->s)}};
+    } programs[] = {
+        {&nw->work_residual, sp->residual}, {&nw->work_next, sp->next},
+        {&nw->work_guard, sp->guard},       {&nw->work_guess, sp->guess},
+        {&nw->work_monitor, sp->monitor},   {&sim->lawful.work_onward, sp->onward},
+        {&nw->work_paper, sp->paper},       {&nw->work_scale, sp->scale},
+        {&nw->work_heat, sp->heat},         {&nw->work_row, clsi_system_row_program(sp->s)}};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         if (!programs[i].program) continue;
         *programs[i].work = carve(&at, cls_program_work_size(programs[i].program));

@@ -241,8 +241,7 @@ static cls_status list_monitor(compiler *c, cls_node *to) {
     if (s->has_entropy) size = clsi_size_of_terms(g, f->entropy);
     if (lean) size = clsi_absolute(g, size);
     size = cls_add(g, size, clsi_terms_in_fields(g, f->entropy));
-    to[CLSI_MONITOR_ENERGY] =
-        clsi_account_count(s) ? cls_sub(g, f->energy, received) : f->energy;
+    to[CLSI_MONITOR_ENERGY] = clsi_account_count(s) ? cls_sub(g, f->energy, received) : f->energy;
     if (s->has_entropy) beta = clsi_coldness(s);
     to[CLSI_MONITOR_BETA] = beta;
     to[CLSI_MONITOR_ENTROPY] = f->entropy;
@@ -269,8 +268,8 @@ static int is_onward(const compiler *c, size_t n) {
     const cls_system *s = sp->s;
     const cls_node others[] = {s->t, c->st->h, c->st->defect};
     clsi_cone cone;
-    if (!sp->scheme->tableau || !sp->lean || !sp->monitor || sp->n_free || sp->nu ||
-        n != sp->nz || s->g->n_fields || !sp->next->plan || !sp->next->plan->n_phases)
+    if (!sp->scheme->tableau || !sp->lean || !sp->monitor || sp->n_free || sp->nu || n != sp->nz ||
+        s->g->n_fields || !sp->next->plan || !sp->next->plan->n_phases)
         return 0;
     int found = !clsi_cone_mark(s->g, n, c->outputs, &cone);
     for (size_t k = 0; k < sizeof others / sizeof *others && !found; k++)
