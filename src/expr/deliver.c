@@ -266,7 +266,7 @@ static void add_left(clsi_plan *plan, uint32_t k, int first) {
         plan->outputs[k] == plan->outputs[k - 1] + 1)
         last->n++;
     else
-        plan->left[plan->n_left++] = (clsi_left){k, 1};
+        plan->left[plan->n_left++] = (clsi_left){k, 1, 0};
 }
 
 /* Outputs that are not delivered, those of the first stage first; who makes them keeps them. */

@@ -179,6 +179,7 @@ static void read_outputs(const cls_program *p, size_t first, size_t last, const 
     size_t end = last == p->n_outputs ? p->plan->n_left : p->plan->n_left_first;
     for (; i < end; i++) {
         size_t k = left[i].output;
+        if (left[i].fused && p->plan->fused) continue;
         if (left[i].n == 1)
             out[k] = work[outputs[k]];
         else

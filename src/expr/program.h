@@ -109,6 +109,7 @@ typedef struct clsi_delivery {
 /* n outputs that are read from neighbouring registers. */
 typedef struct clsi_left {
     uint32_t output, n;
+    int fused; /* machine code copies them */
 } clsi_left;
 
 /* Operations of a phase: a group, from tile to tile of the times [begin, end), or each as a whole. */

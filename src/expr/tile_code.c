@@ -31,11 +31,17 @@ enum { NEAR = 16 }; /* of an end: there the edge makes what is stored of few cel
 
 /* ---- pieces ---- */
 
+static int index_of(const clsi_fuser *f) {
+    return (int)(f->piece - f->made->pieces);
+}
+
 static void put_tiles(clsi_fuser *f) {
     f->n_stores = 0;
     for (int m = 0; m < 32; m++) f->w.holds[m] = NOBODY;
     for (size_t i = f->piece->first; i < f->piece->first + f->piece->n; i++) f->where[i] = NOBODY;
     for (size_t i = f->piece->first; i < f->piece->first + f->piece->n; i++) clsi_fuse_tile(f, i);
+    for (int k = 0; k < f->n_copies; k++)
+        if (f->copy[k].piece == index_of(f)) clsi_fuse_copy(f, &f->plan->left[f->copy[k].left]);
 }
 
 static void put_core(clsi_fuser *f) {
@@ -71,6 +77,12 @@ static void put_piece(clsi_fuser *f) {
     put_tiles(f);
     CODE(w, 0xc5, 0xf8, 0x77, 0xc3);
     if (f->unfit) f->piece->core_at = f->piece->edge_at = 0;
+}
+
+/* The piece is not made: others may copy. */
+static void drop_copies(clsi_fuser *f) {
+    for (int k = 0; k < f->n_copies; k++)
+        if (f->copy[k].piece == index_of(f)) f->copy[k].piece = NOBODY;
 }
 
 /* Whether a store of the times [begin, end) is made by the piece; the core stays clear of its ends. */
@@ -109,6 +121,22 @@ static void take_stores(clsi_fuser *f, size_t i) {
     }
 }
 
+/* Outputs that are inputs (velocities among rates) go along with the first piece of their stage that is long enough:
+ * a load and a store of a vector beside arithmetic, in place of a way over memory of their own. */
+static void take_copies(clsi_fuser *f) {
+    const clsi_plan *plan = f->plan;
+    size_t phase = (size_t)(f->phase - plan->phases),
+           first = phase < plan->phases_end[CLSI_STAGE_FIRST] ? 0 : plan->n_left_first;
+    if (phase < plan->phases_end[CLSI_STAGE_EARLY]) return;
+    for (int k = 0; k < f->n_copies; k++) {
+        const clsi_left *run = &plan->left[f->copy[k].left];
+        int here = first ? f->copy[k].left >= first : f->copy[k].left < plan->n_left_first;
+        if (f->copy[k].piece == NOBODY && here && f->phase->begin <= 0 && run->n <= f->phase->end &&
+            take_store(f, 0, run->n, 0))
+            f->copy[k].piece = index_of(f);
+    }
+}
+
 /* The stores of a piece, and whole vectors between; 0: not worth it. */
 static int plan_piece(clsi_fuser *f) {
     clsi_fused_piece *p = f->piece;
@@ -119,6 +147,7 @@ static int plan_piece(clsi_fuser *f) {
     f->unfit = 0;
     if (!clsi_tiles_native(f->plan, f->plan->tiles[p->first].op)) return 0;
     for (size_t i = p->first; i < p->first + p->n; i++) take_stores(f, i);
+    take_copies(f);
     p->begin += (width - (p->begin - begin) % width) % width;
     p->end -= (p->end - begin) % width;
     if (!clsi_grow(&f->made->stores, &f->stores_room, p->stores + p->n_stores + 1,
@@ -161,11 +190,26 @@ static void fuse_phase(clsi_fuser *f, clsi_phase *phase) {
         f->piece = &f->made->pieces[f->made->n_pieces++];
         *f->piece = (clsi_fused_piece){.first = i, .n = n};
         if (plan_piece(f)) put_piece(f);
+        if (!f->piece->core_at) drop_copies(f);
         phase->n_pieces++;
     }
 }
 
 /* ---- plans ---- */
+
+static void find_copies(clsi_fuser *f) {
+    const clsi_plan *plan = f->plan;
+    for (size_t k = 0; k < plan->n_left && f->n_copies < CLSI_FUSED_COPIES; k++) {
+        uint32_t from = plan->outputs[plan->left[k].output], n = plan->left[k].n;
+        if (n < CLSI_LONG || from < plan->n_constants || from + n > plan->ops[0].result) continue;
+        f->copy[f->n_copies++] = (struct copy){k, NOBODY};
+    }
+}
+
+static void mark_copies(clsi_fuser *f) {
+    for (int i = 0; i < f->n_copies; i++)
+        f->plan->left[f->copy[i].left].fused = f->copy[i].piece != NOBODY;
+}
 
 static int open_fuser(clsi_fuser *f) {
     size_t n = f->plan->n_ops;
@@ -174,14 +218,23 @@ static int open_fuser(clsi_fuser *f) {
     f->last = clsi_calloc(n, sizeof *f->last);
     f->where = clsi_calloc(n, sizeof *f->where);
     f->stored = clsi_calloc(n, 1);
-    if (!f->made || !f->place || !f->last || !f->where || !f->stored) return 0;
+    if (f->made) f->made->singles = clsi_calloc(n, sizeof *f->made->singles);
+    if (!f->made || !f->made->singles || !f->place || !f->last || !f->where || !f->stored) return 0;
     for (size_t i = 0; i < n; i++) f->place[f->plan->tiles[i].op] = (uint32_t)i;
+    find_copies(f);
     (void)clsi_code_find_pooled(&f->w, CLSI_NO_SIGN);
     for (size_t i = 0; i < n; i++) clsi_fuse_pool(f, i);
     clsi_code_put_pooled(&f->w);
     f->mender = f->w.length;
     clsi_fuse_mender(&f->w);
     return 1;
+}
+
+static void link_singles(clsi_fused *made, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        unsigned char *code = (unsigned char *)made->code + made->singles[k].at;
+        if (made->singles[k].n) memcpy(&made->singles[k].run, &code, sizeof code);
+    }
 }
 
 static void link_pieces(clsi_fused *made) {
@@ -200,12 +253,17 @@ void clsi_plan_fuse(clsi_plan *plan, int width) {
     int good = width && clsi_native_supports(width) && open_fuser(&f);
     for (size_t k = 0; k < plan->n_phases; k++) plan->phases[k].n_pieces = 0;
     for (size_t k = 0; k < plan->n_phases && good; k++)
-        if (plan->phases[k].tiled) fuse_phase(&f, &plan->phases[k]);
+        if (plan->phases[k].tiled)
+            fuse_phase(&f, &plan->phases[k]);
+        else
+            clsi_fuse_singles(&f, &plan->phases[k]);
     good =
         good && !f.w.failed && clsi_code_executable(&f.w, &f.made->code, &f.made->size) == CLS_OK;
     if (good) {
         f.made->width = width;
         link_pieces(f.made);
+        link_singles(f.made, plan->n_ops);
+        mark_copies(&f);
         plan->fused = f.made;
     } else if (f.made) {
         clsi_fused_free(&f.made);
@@ -224,6 +282,7 @@ void clsi_fused_free(clsi_fused **fused) {
     if (f->code) munmap(f->code, f->size);
     free(f->pieces);
     free(f->stores);
+    free(f->singles);
     free(f);
     *fused = NULL;
 }

@@ -27,12 +27,20 @@ typedef struct clsi_fused_piece {
     int loose;          /* deliveries are left to be made */
 } clsi_fused_piece;
 
+/* The tiles from one on, n of them, of a phase that is not tiled: numbers one by one (tile_singles.c). */
+typedef struct clsi_fused_singles {
+    void (*run)(double *work); /* NULL: as operations */
+    size_t at;
+    uint32_t n;
+} clsi_fused_singles;
+
 struct clsi_fused {
     int width; /* cells of a vector */
     void *code;
     size_t size, n_pieces, n_stores;
     clsi_fused_piece *pieces;
     clsi_fused_store *stores;
+    clsi_fused_singles *singles; /* (n_ops) by place in tiles */
 };
 
 enum { CLSI_FUSED_STORES = 128 }; /* of a piece at most */

@@ -213,7 +213,16 @@ static int put_together(clsi_fuser *f, int now, place before, int e, size_t tile
     clsi_writer *w = &f->w;
     int to = take(f, tile);
     if (w->width == WHOLE) {
+        int vectors = f->vectors;
+        f->vectors = 1;
         put_at(f, 3, ALIGN, to, now, before, 0, WHOLE - e);
+        f->vectors = vectors;
+        if (vectors > 1) { /* of the second one the vector before is at hand */
+            int second = for_vector(f, 1, to);
+            clsi_code_opcode(w, 3, ALIGN, second, for_vector(f, 1, now), now, 0);
+            CODE(w, (unsigned char)(0xc0 | (second & 7) << 3 | (now & 7)));
+            put_last(f, WHOLE - e);
+        }
         return to;
     }
     put_at(f, 3, HALVES, to, now, before, 0, 0x03); /* the two cells before the middle */
@@ -454,6 +463,13 @@ static void put_store(clsi_fuser *f, int m, place p, int64_t begin, int64_t end)
     }
     f->made->stores[k] = (clsi_fused_store){begin, end, p.at, p.base == OUT};
     put_save(f, m, (place){ROOM, (int64_t)(f->n_stores - 1) * WHOLE, 0});
+}
+
+void clsi_fuse_copy(clsi_fuser *f, const clsi_left *run) {
+    f->busy = 0;
+    int m = take(f, f->piece->first + f->piece->n);
+    put_load(f, m, (place){WORK, (int64_t)f->plan->outputs[run->output], 0});
+    put_store(f, m, (place){OUT, (int64_t)run->output, 0}, 0, run->n);
 }
 
 static void put_stores(clsi_fuser *f, size_t i, int m) {

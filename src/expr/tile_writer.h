@@ -9,6 +9,9 @@
 /* Stores of fewer cells are made at the edge. */
 enum { CLSI_FUSED_FEW = 16 };
 enum { CLSI_FUSED_CONSTANTS = 40 }; /* of a piece that may be in machine registers */
+enum {
+    CLSI_FUSED_COPIES = 8
+}; /* runs of outputs that are inputs; others are copied behind the plan */
 
 typedef struct clsi_fuser {
     clsi_writer w;
@@ -37,6 +40,13 @@ typedef struct clsi_fuser {
     size_t n_constants;
     int top, most; /* so many machine registers for results, and so many were needed */
     int vectors; /* that the code works on at once: of the second one registers are `most` higher */
+    /* of plan->left: what a piece copies beside its work, whose index that is, or NOBODY */
+    struct copy {
+        size_t left;
+        int piece;
+    } copy[CLSI_FUSED_COPIES];
+    int n_copies;
+    int next_single; /* tile_singles.c */
 } clsi_fuser;
 
 static inline const clsi_vector_op *clsi_fuse_op(const clsi_fuser *f, size_t i) {
@@ -60,5 +70,9 @@ void clsi_fuse_pool(clsi_fuser *f, size_t i);
 void clsi_fuse_constants(clsi_fuser *f);
 /* Operation i and its stores. */
 void clsi_fuse_tile(clsi_fuser *f, size_t i);
+/* What can be one by one of a phase that is not tiled. */
+void clsi_fuse_singles(clsi_fuser *f, const clsi_phase *phase);
+/* Inputs that are outputs. */
+void clsi_fuse_copy(clsi_fuser *f, const clsi_left *run);
 
 #endif

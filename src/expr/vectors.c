@@ -31,6 +31,7 @@ _Static_assert((int)CLSI_PLAN_LANES == (int)CLSI_VECTOR, "lanes of a plan are th
 #define PAIRS(op)                                                                                  \
     do {                                                                                           \
         size_t i = 0;                                                                              \
+        UNROLL                                                                                     \
         for (; i + CLSI_PLAN_LANES <= n; i += CLSI_PLAN_LANES) {                                   \
             vector low = load(a + 2 * i), high = load(a + 2 * i + CLSI_PLAN_LANES);                \
             store(r + i, __builtin_shufflevector(low, high, EVEN)                                  \
@@ -199,6 +200,14 @@ INLINE void run_tile(const clsi_plan *plan, const clsi_tile *tile, int fused, in
     if (tile->n_deliveries) deliver(plan, tile, fused, first, end, r, work, out);
 }
 
+/* n <= 8 numbers, without a call. */
+static inline void copy_few(int64_t n, const double *from, double *to) {
+    if (n & 8) memcpy(to, from, 8 * sizeof *to);
+    if (n & 4) memcpy(to, from, 4 * sizeof *to), to += 4, from += 4;
+    if (n & 2) memcpy(to, from, 2 * sizeof *to), to += 2, from += 2;
+    if (n & 1) *to = *from;
+}
+
 /* One vector of a piece at the time t, where not all of its cells are stored. */
 static void run_edge(const clsi_fused *f, const clsi_fused_piece *p, int64_t t, int64_t now,
                      double *work, double *scratch, double *out) {
@@ -208,7 +217,7 @@ static void run_edge(const clsi_fused *f, const clsi_fused_piece *p, int64_t t, 
     for (const double *from = room; s < last; s++, from += CLSI_PLAN_LANES) {
         int64_t i = s->begin > t ? s->begin : t,
                 end = s->end < t + f->width ? s->end : t + f->width;
-        for (double *to = s->out ? out : work; i < end; i++) to[i + s->at] = from[i - t];
+        if (i < end) copy_few(end - i, from + (i - t), (s->out ? out : work) + i + s->at);
     }
 }
 
@@ -243,8 +252,13 @@ static void run_piece(const clsi_plan *plan, const clsi_phase *phase, const clsi
     int64_t stop = end < p->end ? end : p->end,
             n = stop > t ? (stop - t) / (p->vectors * f->width) : 0;
     if (n) p->core(work + t, scratch + (t - now), out ? out + t : out, work, (long)n, NULL);
-    for (t += n * p->vectors * f->width; t < end; t += f->width)
-        run_edge(f, p, t, now, work, scratch, out);
+    t += n * p->vectors * f->width;
+    if (n && t < stop) { /* one is left: with the one before, once more */
+        t += f->width - p->vectors * f->width;
+        p->core(work + t, scratch + (t - now), out ? out + t : out, work, 1, NULL);
+        t = stop;
+    }
+    for (; t < end; t += f->width) run_edge(f, p, t, now, work, scratch, out);
     for (size_t k = 0; k < a->n && p->loose; k++)
         run_tile(plan, tile_of(plan, a, k), 1, now, work, scratch, out);
 }
@@ -280,14 +294,26 @@ INLINE active active_at(const clsi_plan *plan, const clsi_phase *phase, int64_t 
     return (active){.list = plan->active + from[0], .n = from[1] - from[0]};
 }
 
+/* The operations of a phase that is not tiled. */
+INLINE void run_whole(const clsi_plan *plan, const clsi_phase *phase, double *work) {
+    const clsi_fused_singles *code = plan->fused ? plan->fused->singles : NULL;
+    for (size_t i = phase->first, end = i + phase->n; i < end;) {
+        if (code && code[i].run) {
+            code[i].run(work);
+            i += code[i].n;
+        } else {
+            run_op(plan, &plan->ops[plan->tiles[i].op], work);
+            i++;
+        }
+    }
+}
+
 CLONES
 static void run_phases(const clsi_plan *plan, double *work, size_t first, size_t last,
                        double *out) {
     double *scratch = work + plan->n_registers;
     for (const clsi_phase *phase = plan->phases + first; phase < plan->phases + last; phase++) {
-        const clsi_tile *begin = plan->tiles + phase->first, *end = begin + phase->n, *tile;
-        if (!phase->tiled)
-            for (tile = begin; tile < end; tile++) run_op(plan, &plan->ops[tile->op], work);
+        if (!phase->tiled) run_whole(plan, phase, work);
         for (int64_t now = phase->begin; now < phase->end && phase->tiled; now += CLSI_TILE) {
             const active a = active_at(plan, phase, now);
             if (!plan->fused)

@@ -192,10 +192,19 @@ static inline void clsi_run_scale(cls_simulator *sim, double *out) {
     clsi_run_here(sim, sim->stepper->scale, sim->newton.work_scale, out);
 }
 
+/* Of large explicit steps, with the rates there (lawful.c); whether those of the state are known so, which are the first
+ * stage then. */
+void clsi_lawful_measure(cls_simulator *sim, double *out);
+int clsi_lawful_known(cls_simulator *sim);
+
 /* The entropy is that of the system and of the outside. Energies that came in are part of what the
  * round-off of the energy is measured by. */
 static inline void clsi_run_monitor(cls_simulator *sim, double *out) {
     const cls_system *s = sim->stepper->s;
+    if (sim->stepper->onward) {
+        clsi_lawful_measure(sim, out);
+        return;
+    }
     clsi_run_here(sim, sim->stepper->monitor, sim->newton.work_monitor, out);
     if (!sim->n_accounts) return;
     double outside = clsi_outside(s, sim->state);
@@ -233,11 +242,21 @@ static inline void clsi_run_monitor(cls_simulator *sim, double *out) {
                            : lawful_pair(sim, t, other, to))
 #define CLSI_LAWFUL_LEAVE(sim, t, begun, from)                                                     \
     (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_leave(sim, CLSI_SUM_OF(t), begun, from)                   \
-                           : lawful_leave(sim, t, begun, from))
+                           : lawful_leave(sim, t, begun, *(from)))
 #define CLSI_LAWFUL_TAKE(sim, t, from, first)                                                      \
     (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_take(sim, CLSI_SUM_OF(t), from, first)                    \
-                           : lawful_take(sim, t, from, first))
-#define CLSI_LAWFUL_LOST(sim) ((sim)->placed = NULL)
+                           : lawful_take(sim, t, *(from), first))
+#define CLSI_LAWFUL_BACK(sim, from)                                                                \
+    (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_back(sim, *(from)) : lawful_back(sim, *(from)))
+/* where a state is that was only placed */
+#define CLSI_LAWFUL_HERE(sim) ((sim)->placed ? (sim)->placed : (sim)->state)
+/* of the first attempt what the state changes places with */
+#define CLSI_LAWFUL_ROOM(sim, depth, n)                                                            \
+    ((depth) ? (sim)->saved + (size_t)((depth) * (n)) : (sim)->lawful.spare)
+#define CLSI_LAWFUL_SETTLE(sim, from, depth) clsi_lawful_settle(sim, from, depth)
+#define CLSI_LAWFUL_LOST(sim)                ((sim)->placed = NULL, (sim)->lawful.known = 0)
+#define CLSI_LAWFUL_KNOWN(sim)               clsi_lawful_known(sim)
+#define CLSI_LAWFUL_STAGE(sim, i)            clsi_lawful_stage(sim, i)
 #define CLSI_LAWFUL_PRODUCTS(sim, n, t, a, product)                                                \
     (CLSI_LAWFUL_WIDE(sim) ? clsi_lawful_products(sim, n, CLSI_SUM_OF(t), a, product)              \
                            : lawful_products(sim, n, t, a, product))
@@ -261,9 +280,11 @@ void clsi_lawful_add(const cls_simulator *sim, int n, int count, const int *whic
 void clsi_lawful_pair(cls_simulator *sim, int count, const int *which, const double *by,
                       const double *more, double *to);
 int clsi_lawful_leave(cls_simulator *sim, int count, const int *which, const double *by,
-                      const double *begun, double *from);
+                      const double *begun, double **from);
 int clsi_lawful_take(cls_simulator *sim, int count, const int *which, const double *by,
-                     double *from, int first);
+                     double **from, int first);
+void clsi_lawful_back(cls_simulator *sim, double *from);
+void clsi_lawful_settle(cls_simulator *sim, double **from, int depth);
 void clsi_lawful_products(const cls_simulator *sim, int n, int count, const int *which,
                           const double *by, const double *a, double *product);
 

@@ -145,15 +145,12 @@ static void carve_all(cls_simulator *sim, double *at) {
     struct {
         double **work;
         const cls_program *program;
-    } programs[] = {{&nw->work_residual, sp->residual},
-                    {&nw->work_next, sp->next},
-                    {&nw->work_guard, sp->guard},
-                    {&nw->work_guess, sp->guess},
-                    {&nw->work_monitor, sp->monitor},
-                    {&nw->work_paper, sp->paper},
-                    {&nw->work_scale, sp->scale},
-                    {&nw->work_heat, sp->heat},
-                    {&nw->work_row, clsi_system_row_program(sp->s)}};
+    } programs[] = {
+        {&nw->work_residual, sp->residual}, {&nw->work_next, sp->next},
+        {&nw->work_guard, sp->guard},       {&nw->work_guess, sp->guess},
+        {&nw->work_monitor, sp->monitor},   {&sim->lawful.work_onward, sp->onward},
+        {&nw->work_paper, sp->paper},       {&nw->work_scale, sp->scale},
+        {&nw->work_heat, sp->heat},         {&nw->work_row, clsi_system_row_program(sp->s)}};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         if (!programs[i].program) continue;
         *programs[i].work = carve(&at, cls_program_work_size(programs[i].program));
@@ -515,8 +512,7 @@ static cls_status reference_step(cls_simulator *sim, cls_error *error) {
     return status;
 }
 
-cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *error) {
-    NEED(error, sim);
+static cls_status advance(cls_simulator *sim, uint64_t n, cls_error *error) {
     if (sim->paper_pending && n) make_paper_start(sim);
     if (sim->few) {
         clsi_trouble trouble = sim->few(sim, n);
@@ -537,6 +533,13 @@ cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *erro
         watch_laws(sim);
     }
     return CLS_OK;
+}
+
+cls_status cls_simulator_advance(cls_simulator *sim, uint64_t n, cls_error *error) {
+    NEED(error, sim);
+    cls_status status = advance(sim, n, error);
+    clsi_lawful_home(sim);
+    return status;
 }
 
 /* From here on in steps of h. Solutions of other steps are of no use to the predictor. */

@@ -30,6 +30,11 @@ typedef struct clsi_lawful {
     double *stage;        /* (stages, n_state) y' and the rates of the accounts */
     double *change;       /* (n_state) a sum of them, or a state that is begun with */
     double *slope, *work; /* (1 + nz) of stepper->ascent */
+    /* of stepper->onward: the first of the stages, and (n_state + monitor's) what the next one begins with, ... */
+    double *first, *ahead, *work_onward;
+    int known; /* ... which is known of the state */
+    /* (n_kept) what a large state changes places with from step to step, and where it is between calls */
+    double *spare, *home;
 } clsi_lawful;
 
 /* What a path that goes to and fro is known by (alternate.c), for each component of the state that is
@@ -143,5 +148,12 @@ clsi_trouble clsi_adaptive_step(cls_simulator *sim);
 /* Explicit steps with weights that keep the energy (lawful.c): numbers that they need, and where. */
 size_t clsi_lawful_size(const clsi_stepper *sp, size_t n_state);
 void clsi_lawful_carve(cls_simulator *sim, double *at);
+
+/* Whoever asked for the state finds it where it was. */
+void clsi_lawful_home(cls_simulator *sim);
+
+static inline double *clsi_lawful_stage(const cls_simulator *sim, int i) {
+    return i ? sim->lawful.stage + (size_t)i * sim->n_state : sim->lawful.first;
+}
 
 #endif

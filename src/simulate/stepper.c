@@ -211,22 +211,6 @@ static cls_status compile_with_values(compiler *c, size_t n) {
     return status;
 }
 
-static cls_status compile_next(compiler *c) {
-    size_t n = c->st->nz;
-    const cls_system *s = c->sp->s;
-    /* temperatures are products, and the state follows the entropies computed from it */
-    c->sp->books &= c->sp->scheme->carries && s->form->kind != CLSI_FORM_THERMAL;
-    memcpy(c->outputs, c->sp->books ? c->st->change : c->st->next, n * sizeof(cls_node));
-    for (size_t k = 0; k < clsi_account_count(s); k++)
-        c->outputs[n++] = c->st->gain[clsi_account_at(s, k)];
-    if (c->sp->scheme->tableau) { /* the rates themselves */
-        cls_node one = cls_constant(s->g, 1);
-        cls_status status = cls_substitute(s->g, n, c->outputs, 1, &c->st->h, &one, c->outputs);
-        if (status != CLS_OK) return clsi_graph_failed(s->g, c->error);
-    }
-    return compile_with_values(c, n);
-}
-
 enum { HOT_MOST = 16 };
 
 /* Steps that solve nothing take no longer than a few sums over a field: what these would say of the rounding of its
@@ -235,7 +219,8 @@ static int measures_little(const compiler *c) {
     return c->sp->scheme->tableau && c->sp->s->m > HOT_MOST;
 }
 
-static cls_status compile_monitor(compiler *c) {
+/* The monitor's outputs to `to`. */
+static cls_status list_monitor(compiler *c, cls_node *to) {
     clsi_stepper *sp = c->sp;
     const cls_system *s = sp->s;
     const clsi_form *f = s->form;
@@ -256,21 +241,67 @@ static cls_status compile_monitor(compiler *c) {
     if (s->has_entropy) size = clsi_size_of_terms(g, f->entropy);
     if (lean) size = clsi_absolute(g, size);
     size = cls_add(g, size, clsi_terms_in_fields(g, f->entropy));
-    c->outputs[CLSI_MONITOR_ENERGY] =
-        clsi_account_count(s) ? cls_sub(g, f->energy, received) : f->energy;
+    to[CLSI_MONITOR_ENERGY] = clsi_account_count(s) ? cls_sub(g, f->energy, received) : f->energy;
     if (s->has_entropy) beta = clsi_coldness(s);
-    c->outputs[CLSI_MONITOR_BETA] = beta;
-    c->outputs[CLSI_MONITOR_ENTROPY] = f->entropy;
-    c->outputs[CLSI_MONITOR_SIZE] = size;
-    c->outputs[CLSI_MONITOR_HOT] = clsi_close_terms(g, s->m, hot);
+    to[CLSI_MONITOR_BETA] = beta;
+    to[CLSI_MONITOR_ENTROPY] = f->entropy;
+    to[CLSI_MONITOR_SIZE] = size;
+    to[CLSI_MONITOR_HOT] = clsi_close_terms(g, s->m, hot);
     clsi_place at = {f->q, f->v, f->p, f->S, f->T, s->t};
     for (size_t i = 0; i < s->n_invariants; i++) {
         cls_status status = clsi_place_at(s, &at, 1, &s->bound.invariants[i].node,
-                                          &c->outputs[CLSI_MONITOR_INVARIANTS + i]);
+                                          &to[CLSI_MONITOR_INVARIANTS + i]);
         if (status != CLS_OK) return clsi_graph_failed(g, c->error);
     }
-    size_t n_out = CLSI_MONITOR_INVARIANTS + s->n_invariants;
-    return compile_watch(c, 0, n_out, &sp->monitor);
+    return CLS_OK;
+}
+
+static cls_status compile_monitor(compiler *c) {
+    cls_status status = list_monitor(c, c->outputs);
+    size_t n = CLSI_MONITOR_INVARIANTS + c->sp->s->n_invariants;
+    return status == CLS_OK ? compile_watch(c, 0, n, &c->sp->monitor) : status;
+}
+
+/* Rates of a state that do not read the time: those that a step ends with are those that the next one begins with. */
+static int is_onward(const compiler *c, size_t n) {
+    const clsi_stepper *sp = c->sp;
+    const cls_system *s = sp->s;
+    const cls_node others[] = {s->t, c->st->h, c->st->defect};
+    clsi_cone cone;
+    if (!sp->scheme->tableau || !sp->lean || !sp->monitor || sp->n_free || sp->nu || n != sp->nz ||
+        s->g->n_fields || !sp->next->plan || !sp->next->plan->n_phases)
+        return 0;
+    int found = !clsi_cone_mark(s->g, n, c->outputs, &cone);
+    for (size_t k = 0; k < sizeof others / sizeof *others && !found; k++)
+        found = clsi_cone_has(&cone, others[k]);
+    clsi_cone_free(&cone);
+    return !found;
+}
+
+/* What is measured of a large state, and the rates there, whose elementary functions and differences are mostly the
+ * same. */
+static cls_status compile_onward(compiler *c, size_t n) {
+    size_t all = n + CLSI_MONITOR_INVARIANTS + c->sp->s->n_invariants;
+    if (!is_onward(c, n)) return CLS_OK;
+    cls_status status = list_monitor(c, c->outputs + n);
+    return status == CLS_OK ? compile(c, c->sp->n_base, all, all, &c->sp->onward) : status;
+}
+
+static cls_status compile_next(compiler *c) {
+    size_t n = c->st->nz;
+    const cls_system *s = c->sp->s;
+    /* temperatures are products, and the state follows the entropies computed from it */
+    c->sp->books &= c->sp->scheme->carries && s->form->kind != CLSI_FORM_THERMAL;
+    memcpy(c->outputs, c->sp->books ? c->st->change : c->st->next, n * sizeof(cls_node));
+    for (size_t k = 0; k < clsi_account_count(s); k++)
+        c->outputs[n++] = c->st->gain[clsi_account_at(s, k)];
+    if (c->sp->scheme->tableau) { /* the rates themselves */
+        cls_node one = cls_constant(s->g, 1);
+        cls_status status = cls_substitute(s->g, n, c->outputs, 1, &c->st->h, &one, c->outputs);
+        if (status != CLS_OK) return clsi_graph_failed(s->g, c->error);
+    }
+    cls_status status = compile_with_values(c, n);
+    return status == CLS_OK ? compile_onward(c, n) : status;
 }
 
 /* The energy with its gradient, for steps that look for their weights (lawful.c). */
@@ -283,7 +314,7 @@ static cls_status compile_ascent(compiler *c) {
     cls_status status = cls_gradient(s->g, energy, sp->nz, s->form->z, c->outputs + 1);
     if (status != CLS_OK) return clsi_graph_failed(s->g, c->error);
     size_t size = sp->work_size; /* it runs in memory of its own (lawful.c) */
-    status = compile_watch(c, sp->nz + 2 + sp->nu + sp->n_free, sp->nz + 1, &sp->ascent);
+    status = compile_watch(c, 0, sp->nz + 1, &sp->ascent);
     sp->work_size = size;
     return status;
 }
@@ -604,6 +635,7 @@ void clsi_stepper_free(clsi_stepper **stepper) {
     cls_program_free(&sp->monitor);
     cls_program_free(&sp->scale);
     cls_program_free(&sp->ascent);
+    cls_program_free(&sp->onward);
     cls_program_free(&sp->heat);
     cls_program_free(&sp->paper);
     clsi_sparse_lu_free(&sp->lu);

@@ -28,6 +28,7 @@ typedef struct clsi_stepper {
     cls_program *monitor; /* z, received, t, inputs -> energy - received, mean of 1/T, entropy of
                              the system, invariants */
     cls_program *ascent;  /* z, received, t, inputs -> energy - received, dE/dz; NULL: no tableau */
+    cls_program *onward;  /* base -> those of next, those of monitor; NULL: they are run apart */
     cls_program *scale;   /* z, received, t, inputs -> CLSI_SCALES numbers */
     cls_program
         *heat; /* base -> T and dT/dS of each unknown that is a rate of an entropy; NULL: none */

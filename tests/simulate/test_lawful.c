@@ -387,6 +387,28 @@ static void a_chain_keeps_the_laws_and_follows_the_default(void **unused) {
     cls_system_free(&s);
 }
 
+/* The state changes places from step to step, and rates are kept for the next one: who asks after each step sees what
+ * who asks once does, and finds the state where it was; steps in halves among them. */
+static void steps_of_a_chain_are_the_same_one_by_one(void **unused) {
+    (void)unused;
+    cls_system *s = parse(chain);
+    for (int k = 0; k < METHODS; k++)
+        for (double h = 0.5; h < 8; h *= 3) {
+            cls_simulator *together = begin(s, schemes[k], h), *apart = begin(s, schemes[k], h);
+            const double *at = cls_simulator_state(together);
+            advance(together, 9);
+            for (int i = 0; i < 9; i++) advance(apart, 1);
+            assert_ptr_equal(at, cls_simulator_state(together));
+            assert_memory_equal(at, cls_simulator_state(apart), 4512 * sizeof *at);
+            uint64_t retried = cls_simulator_info(together).retried_steps;
+            if (h > 4) assert_true(retried > 0);
+            assert_int_equal(retried, cls_simulator_info(apart).retried_steps);
+            cls_simulator_free(&together);
+            cls_simulator_free(&apart);
+        }
+    cls_system_free(&s);
+}
+
 /* Conduction that is much faster than the step. */
 static void stiff_steps_are_refused_or_lawful(void **unused) {
     (void)unused;
@@ -499,6 +521,7 @@ int main(void) {
         cmocka_unit_test(fields_at_rest_stay_there),
         cmocka_unit_test(momentum_is_kept),
         cmocka_unit_test(a_chain_keeps_the_laws_and_follows_the_default),
+        cmocka_unit_test(steps_of_a_chain_are_the_same_one_by_one),
         cmocka_unit_test(stiff_steps_are_refused_or_lawful),
         cmocka_unit_test(steps_allocate_nothing),
         cmocka_unit_test(ensembles_have_the_same_bits_for_any_number_of_threads),
