@@ -6,6 +6,7 @@
  * copied, kept and restored by assignment. */
 #include "expr/kernels.h"
 #include "expr/program.h"
+#include "expr/progressions.h"
 #include "export/export.h"
 #include "export/programs.h"
 #include "export/trim.h"
@@ -282,15 +283,6 @@ void clsi_append_string(clsi_text *out, const char *text) {
     clsi_text_append(out, "\"");
 }
 
-static void append_numbers(clsi_text *out, const char *name, size_t n, const double *values) {
-    clsi_text_printf(out, "static const double %s[] = {", name);
-    for (size_t k = 0; k < n; k++) {
-        clsi_text_append(out, k ? ", " : "");
-        clsi_append_number(out, values[k]);
-    }
-    clsi_text_append(out, n ? "};\n" : "0};\n");
-}
-
 static int column_of(const clsi_export *e, const char *name) {
     size_t k = clsi_lookup_find(&e->column_at, name);
     return k == SIZE_MAX ? -1 : (int)k;
@@ -305,15 +297,28 @@ double clsi_state_limit(const clsi_export *e, size_t k, int high) {
     return high ? (x ? x->high : INFINITY) : (x ? x->low : -INFINITY);
 }
 
-static void append_limits(clsi_text *out, const clsi_export *e) {
+/* Room for a number of each state and column, of either kind. */
+typedef struct room {
+    int *ints;
+    double *doubles;
+} room;
+
+static int room_create(const clsi_export *e, room *r) {
+    size_t n = e->n_state + e->n_columns;
+    *r = (room){clsi_calloc(n, sizeof *r->ints), clsi_calloc(n, sizeof *r->doubles)};
+    return r->ints && r->doubles;
+}
+
+static void room_clear(room *r) {
+    free(r->ints);
+    free(r->doubles);
+}
+
+static void append_limits(clsi_text *out, const clsi_export *e, const room *r) {
     for (int high = 0; high < 2; high++) {
-        clsi_text_append(out, high ? "static const double clsi_start_high[] = {"
-                                   : "static const double clsi_start_low[] = {");
-        for (size_t k = 0; k < e->sp->nz; k++) {
-            clsi_append_number(out, clsi_state_limit(e, k, high));
-            clsi_text_append(out, ", ");
-        }
-        clsi_text_append(out, "0};\n");
+        for (size_t k = 0; k < e->sp->nz; k++) r->doubles[k] = clsi_state_limit(e, k, high);
+        clsi_append_doubles(out, e, high ? "clsi_start_high" : "clsi_start_low", e->sp->nz,
+                            r->doubles, "0");
     }
 }
 
@@ -330,31 +335,43 @@ static void append_names(clsi_text *out, const clsi_export *e, const char *what,
 
 /* What a default start gives for each variable of the state: itself, or its other side (p for v, T
  * for S, ...); and which variable a column gives, -1 for none. */
-static void append_start(clsi_text *out, const clsi_export *e) {
+static void append_start(clsi_text *out, const clsi_export *e, const room *r) {
     size_t nz = e->sp->nz;
-    clsi_text_append(out, "static const int clsi_given_column[] = {");
     for (size_t k = 0; k < nz; k++)
-        clsi_text_printf(out, "%d, ", column_of(e, clsi_start_name(e, k, e->native_start)));
-    clsi_text_append(out, "0};\n");
+        r->ints[k] = column_of(e, clsi_start_name(e, k, e->native_start));
+    clsi_append_ints(out, e, "clsi_given_column", nz, r->ints, "0");
     int same = 1;
     for (size_t k = 0; k < nz; k++) {
-        double value = clsi_start_value(e, k);
-        same &= !memcmp(&value, &e->start[k], sizeof value);
+        r->doubles[k] = clsi_start_value(e, k);
+        same &= !memcmp(&r->doubles[k], &e->start[k], sizeof *r->doubles);
     }
-    if (same && nz) {
+    if (same && nz)
         clsi_text_append(out, "#define clsi_given_value clsi_default_start\n");
+    else
+        clsi_append_doubles(out, e, "clsi_given_value", nz, r->doubles, "0");
+    for (size_t c = 0; c < e->n_columns; c++) r->ints[c] = clsi_column_gives(e, c);
+    clsi_append_ints(out, e, "clsi_column_gives", e->n_columns, r->ints, "-1");
+}
+
+/* By states and columns. */
+static void append_lists(clsi_text *out, const clsi_export *e) {
+    size_t nz = e->sp->nz;
+    room r;
+    if (room_create(e, &r)) {
+        clsi_append_doubles(out, e, "clsi_default_start", e->n_state, e->start, NULL);
+        clsi_append_doubles(out, e, "clsi_default_parameter", e->n_parameters, e->parameter_value,
+                            NULL);
+        clsi_text_printf(out,
+                         "static const int clsi_energy_column = %d, clsi_entropy_column = %d;\n",
+                         column_of(e, "energy"), column_of(e, "entropy"));
+        for (size_t k = nz; k < e->n_state; k++) r.ints[k] = column_of(e, e->states[k].name);
+        clsi_append_ints(out, e, "clsi_account_column", e->n_state - nz, r.ints + nz, "-1");
+        append_limits(out, e, &r);
+        append_start(out, e, &r);
     } else {
-        clsi_text_append(out, "static const double clsi_given_value[] = {");
-        for (size_t k = 0; k < nz; k++) {
-            clsi_append_number(out, clsi_start_value(e, k));
-            clsi_text_append(out, ", ");
-        }
-        clsi_text_append(out, "0};\n");
+        out->failed = 1;
     }
-    clsi_text_append(out, "static const int clsi_column_gives[] = {");
-    for (size_t c = 0; c < e->n_columns; c++)
-        clsi_text_printf(out, "%d, ", clsi_column_gives(e, c));
-    clsi_text_append(out, "-1};\n");
+    room_clear(&r);
 }
 
 static void append_tables(clsi_text *out, const clsi_export *e) {
@@ -387,16 +404,7 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
                           "this value\"};\nstatic const double clsi_default_step = ");
     clsi_append_number(out, e->sp->options.h);
     clsi_text_append(out, ";\n");
-    append_numbers(out, "clsi_default_start", e->n_state, e->start);
-    append_numbers(out, "clsi_default_parameter", e->n_parameters, e->parameter_value);
-    clsi_text_printf(out, "static const int clsi_energy_column = %d, clsi_entropy_column = %d;\n",
-                     column_of(e, "energy"), column_of(e, "entropy"));
-    clsi_text_append(out, "static const int clsi_account_column[] = {");
-    for (size_t k = e->sp->nz; k < e->n_state; k++)
-        clsi_text_printf(out, "%d, ", column_of(e, e->states[k].name));
-    clsi_text_append(out, "-1};\n");
-    append_limits(out, e);
-    append_start(out, e);
+    append_lists(out, e);
 }
 
 static void append_unit_check(clsi_text *out, const clsi_export *e) {
@@ -440,6 +448,7 @@ static void append_counts(clsi_text *out, const clsi_export *e) {
 static void append_used(clsi_text *out, const clsi_export *e, const clsi_programs_use *use) {
     int some = 0;
     append_counts(out, e);
+    if (e->runs) clsi_append_row_macros(out);
     if (e->options.single) clsi_text_append(out, "#define CLSI_N_NUMBER float\n");
     for (size_t f = 0; f <= CLS_FN_POWER; f++) some |= use->function[f];
     clsi_text_printf(out, "#define CLSI_K_ONLY(f) ((void)(f), %d)\n",
@@ -579,6 +588,7 @@ cls_status clsi_export_source(clsi_export *e, clsi_source_kind kind, clsi_text *
     source_parts p = {0};
     clsi_programs_use use;
     clsi_export_used(e, &use);
+    e->runs = e->sparse && !script;
     e->two = !script && !(e->sp->residual && e->sp->residual->n_takes);
     append_used(&p.used, e, &use);
     append_tables(&p.tables, e);

@@ -75,6 +75,7 @@ typedef struct clsi_export {
     clsi_pattern given;                        /* of the equations of a start, and which of */
     uint32_t *given_from;                      /* (given.n) row_slopes they are, + 1; 0: none */
     struct clsi_sparse_lu *mass_lu, *given_lu; /* NULL: none, a diagonal */
+    int runs; /* lists are written in runs: of so many states, not in scripts (progressions.h) */
     int patterns_differ;         /* numbers for parameters have an entry that symbols have not */
     size_t n_kept, n_guard_kept; /* results that cross the stages of residual and guard */
     size_t n_next_room;          /* of networks in the end of a step */
@@ -176,6 +177,11 @@ cls_status clsi_outputs_archive(const clsi_outputs *files, const char *path, cls
 /* The text with $$ replaced by the prefix in capitals and $ by the prefix. */
 void clsi_append_template(clsi_text *out, const clsi_export *e, const char *text);
 void clsi_append_string(clsi_text *out, const char *text); /* a string of C */
+/* static const int name[] or double name[] of n entries and a last one, `end`; in runs where the export has them. */
+void clsi_append_ints(clsi_text *out, const clsi_export *e, const char *name, size_t n,
+                      const int *v, const char *end);
+void clsi_append_doubles(clsi_text *out, const clsi_export *e, const char *name, size_t n,
+                         const double *v, const char *end);
 /* Where a start may lie: of coordinates, and of temperatures where these are states. */
 double clsi_state_limit(const clsi_export *e, size_t k, int high);
 /* The whole module as text; renames the export. in_page: it starts from states alone. */

@@ -1,6 +1,7 @@
 /* Lists of numbers in runs (progressions.h): where they end, and lists as text.
  *
- *     #define CLSI_at3_0(i) 4*(i),3000+4*(i)
+ *     #define CLSI_at3_0(i) \
+ *       4*(i),3000+4*(i)
  *     static const uint16_t at3[] = {7,9,CLSI_ROW_512(CLSI_at3_0, 0),CLSI_ROW_8(CLSI_at3_0, 512),1};
  *
  * The compiler has the table that it would have of the numbers. Cost of finding runs: the numbers times the strides
@@ -77,7 +78,7 @@ typedef struct list {
     clsi_append_entry *entry;
     void *context;
     clsi_text *define, *body;
-    size_t n_runs, line;
+    size_t n_runs, head, line; /* head: of characters before the body */
 } list;
 
 static void append_number(clsi_text *out, uint32_t value) {
@@ -93,9 +94,9 @@ static void append_entry(const list *l, clsi_text *out, uint32_t value) {
 
 static void begin_entry(list *l) {
     clsi_text_append(l->body, l->body->length ? "," : "");
-    if (l->body->length - l->line <= 90) return;
-    clsi_text_append(l->body, "\n");
-    l->line = l->body->length;
+    if (l->head + l->body->length - l->line <= 90) return;
+    clsi_text_append(l->body, "\n  ");
+    l->line = l->head + l->body->length;
 }
 
 /* `count` numbers of a run from place `at` of it on, in powers of two. */
@@ -110,7 +111,8 @@ static void append_rows(list *l, size_t count) {
 }
 
 static void append_run(list *l, size_t k, size_t n, size_t stride) {
-    clsi_text_printf(l->define, "#define CLSI_%s_%zu(i) ", l->name, l->n_runs);
+    /* in two lines, which macros.c leaves alone */
+    clsi_text_printf(l->define, "#define CLSI_%s_%zu(i) \\\n  ", l->name, l->n_runs);
     for (size_t j = k; j < k + stride; j++) {
         long step = l->entry ? 0 : (long)(int32_t)(l->v[j + stride] - l->v[j]);
         clsi_text_append(l->define, j > k ? "," : "");
@@ -125,9 +127,8 @@ static void append_run(list *l, size_t k, size_t n, size_t stride) {
 void clsi_append_list(clsi_text *out, const char *type, const char *name, size_t n,
                       const uint32_t *v, int runs, clsi_append_entry *entry, void *context) {
     clsi_text body = {0};
-    list l = {.name = name, .v = v, .entry = entry, .context = context};
-    l.define = out;
-    l.body = &body;
+    list l = {name, v, entry, context, out, &body, 0, 0, 0};
+    l.head = strlen("static const  [] = {") + strlen(type) + strlen(name);
     for (size_t k = 0, stride = 1; k < n;) {
         size_t length = runs ? find_run(n, v, k, entry != NULL, &stride) : 0;
         if (length) {
