@@ -9,6 +9,7 @@
 #include "expr/progressions.h"
 #include "export/export.h"
 #include "export/programs.h"
+#include "export/ranges.h"
 #include "export/trim.h"
 #include "system/sparse_lu.h"
 #include <ctype.h>
@@ -33,7 +34,7 @@ static size_t at_least(size_t n, size_t least) {
 }
 
 /* A comment may not contain its end. */
-static void append_comment(clsi_text *out, const char *text) {
+void clsi_append_comment(clsi_text *out, const char *text) {
     for (const char *c = text; *c; c++) {
         clsi_text_append_n(out, *c == '\n' ? " " : c, 1);
         if (*c == '*' && c[1] == '/') clsi_text_append(out, " ");
@@ -41,17 +42,31 @@ static void append_comment(clsi_text *out, const char *text) {
     }
 }
 
+static void append_ranges(clsi_text *out, const clsi_export *e, const char *kind, size_t n,
+                          const clsi_label *labels) {
+    clsi_ranges r;
+    if (clsi_ranges_find(n, labels, &r))
+        clsi_append_range_names(out, e, kind, &r);
+    else
+        out->failed = 1;
+    clsi_ranges_clear(&r);
+}
+
 static void append_labels(clsi_text *out, const clsi_export *e, const char *kind, size_t n,
                           const clsi_label *labels) {
     if (!n) return;
+    if (e->runs) {
+        append_ranges(out, e, kind, n, labels);
+        return;
+    }
     clsi_text_append(out, "enum {\n");
     for (size_t k = 0; k < n; k++) {
         clsi_text_printf(out, "    %s_%s_%s%s /* ", e->upper, kind, labels[k].ident,
                          k + 1 < n ? "," : "");
-        append_comment(out, labels[k].name);
+        clsi_append_comment(out, labels[k].name);
         if (labels[k].unit) {
             clsi_text_append(out, " [");
-            append_comment(out, labels[k].unit);
+            clsi_append_comment(out, labels[k].unit);
             clsi_text_append(out, "]");
         }
         clsi_text_append(out, " */\n");
@@ -89,9 +104,9 @@ static void append_cost(clsi_text *out, const clsi_export *e) {
 static void append_about(clsi_text *out, const clsi_export *e) {
     const cls_scheme_info *info = &e->sp->scheme->info;
     clsi_text_printf(out, "/* %s: ", e->prefix);
-    append_comment(out, cls_system_title(e->s));
+    clsi_append_comment(out, cls_system_title(e->s));
     clsi_text_printf(out, "\n * Written by clausius %s from ", cls_version());
-    append_comment(out, e->source);
+    clsi_append_comment(out, e->source);
     clsi_text_printf(out,
                      " with the scheme %s (order %d%s%s).\n"
                      " * C99, no dependency but libm, no allocation, no globals, no input or "
@@ -189,10 +204,18 @@ static void append_statuses(clsi_text *out, const clsi_export *e) {
         e->upper, e->upper, e->upper, e->upper, e->prefix);
 }
 
-static const char functions[] =
+static const char texts_of_it[] =
     "extern const char $_system[], $_scheme[], $_version[];\n"
-    "extern const char $_set[]; /* values of parameters that were given when it was written */\n"
-    "extern const char *const $_columns[$$_COLUMNS]; /* as clausius writes them */\n"
+    "extern const char $_set[]; /* values of parameters that were given when it was written */\n";
+
+static const char names_of_few[] =
+    "extern const char *const $_columns[$$_COLUMNS]; /* as clausius writes them */\n";
+
+static const char names_of_many[] =
+    "/* Column k as clausius writes it; name has room for $$_NAME_ROOM characters. */\n"
+    "void $_column_name(int k, char *name);\n";
+
+static const char functions[] =
     "extern const char *const $_parameters[$$_PARAMETERS + 1], *const $_inputs[$$_INPUTS + 1];\n\n"
     "/* The default start at time 0, with the default step. */\n"
     "void $_defaults($ *m);\n"
@@ -255,6 +278,9 @@ cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error) 
                      fmin(ceil(cls_system_default_until(e->s) / sp->options.h - 1e-9), 1e9));
     clsi_text_printf(out, "enum { %s_HAS_HEAT = %d, %s_RECEIVERS = %d };\n", e->upper,
                      e->s->has_heat != 0, e->upper, (e->s->has_work != 0) + (e->s->has_heat != 0));
+    if (e->runs)
+        clsi_text_printf(out, "enum { %s_NAME_ROOM = %zu };\n", e->upper,
+                         clsi_name_room(e->n_columns, e->columns));
     append_labels(out, e, "INPUT", e->n_inputs, e->inputs);
     clsi_text_printf(out, "enum { %s_CORE = %zu, %s_IDENTITY = %d };\n", e->upper, sp->nz, e->upper,
                      e->identity);
@@ -266,6 +292,8 @@ cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error) 
     clsi_text_append(out, "\n");
     append_statuses(out, e);
     append_struct(out, e);
+    clsi_append_template(out, e, texts_of_it);
+    clsi_append_template(out, e, e->runs ? names_of_many : names_of_few);
     clsi_append_template(out, e, functions);
     clsi_append_template(out, e, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
     return out->failed ? clsi_no_memory(error) : CLS_OK;
@@ -374,6 +402,25 @@ static void append_lists(clsi_text *out, const clsi_export *e) {
     room_clear(&r);
 }
 
+/* A table of names, or what writes them. */
+static void append_columns(clsi_text *out, const clsi_export *e) {
+    clsi_ranges r = {0};
+    if (e->runs) {
+        if (clsi_ranges_find(e->n_columns, e->columns, &r))
+            clsi_append_column_name(out, e, &r);
+        else
+            out->failed = 1;
+        clsi_ranges_clear(&r);
+        return;
+    }
+    clsi_text_printf(out, "const char *const %s_columns[%s_COLUMNS] = {", e->prefix, e->upper);
+    for (size_t k = 0; k < e->n_columns; k++) {
+        clsi_text_append(out, k ? ", " : "");
+        clsi_append_string(out, e->columns[k].name);
+    }
+    clsi_text_append(out, "};\n");
+}
+
 static void append_tables(clsi_text *out, const clsi_export *e) {
     const char *const texts[] = {e->source, e->sp->scheme->info.name,
                                  e->options.version ? e->options.version : cls_version(),
@@ -384,12 +431,7 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
         clsi_append_string(out, texts[k]);
         clsi_text_append(out, ";\n");
     }
-    clsi_text_printf(out, "const char *const %s_columns[%s_COLUMNS] = {", e->prefix, e->upper);
-    for (size_t k = 0; k < e->n_columns; k++) {
-        clsi_text_append(out, k ? ", " : "");
-        clsi_append_string(out, e->columns[k].name);
-    }
-    clsi_text_append(out, "};\n");
+    append_columns(out, e);
     append_names(out, e, "parameters", e->n_parameters, e->parameters);
     append_names(out, e, "inputs", e->n_inputs, e->inputs);
     clsi_text_append(out, "static const char *const clsi_reasons[] = {");
@@ -533,10 +575,9 @@ static int has_few_numbers(const clsi_export *e) {
     return e->n_state <= 16 && e->sp->residual && !e->sp->residual->n_takes;
 }
 
-/* The functions of the header; those about slopes, at marks, are others where there are many states. */
-static void append_model(clsi_text *out, const clsi_export *e) {
-    const char *text = clsi_export_model_text;
-    const char *slopes = e->sparse ? clsi_export_slopes_text : clsi_export_dense_slopes_text;
+/* A template, of which the parts at marks stand in another text. */
+static void append_parts(clsi_text *out, const clsi_export *e, const char *text,
+                         const char *parts) {
     clsi_text part = {0};
     while (*text) {
         const char *mark = strchr(text, '@');
@@ -545,7 +586,7 @@ static void append_model(clsi_text *out, const clsi_export *e) {
         text += n;
         if (!mark) break;
         size_t word = strcspn(mark, "\n") + 1;
-        const char *from = slopes;
+        const char *from = parts;
         while (strncmp(from, mark, word) != 0) from = strchr(from + 1, '@');
         clsi_text_append_n(&part, from + word, (size_t)(strchr(from + word, '@') - from) - word);
         text += word;
@@ -555,6 +596,12 @@ static void append_model(clsi_text *out, const clsi_export *e) {
     else
         clsi_append_template(out, e, part.data);
     clsi_text_clear(&part);
+}
+
+/* The functions of the header; those about slopes are others where there are many states. */
+static void append_model(clsi_text *out, const clsi_export *e) {
+    append_parts(out, e, clsi_export_model_text,
+                 e->sparse ? clsi_export_slopes_text : clsi_export_dense_slopes_text);
 }
 
 /* The texts that are not this model's alone, in the order of the file. */
@@ -651,7 +698,8 @@ static cls_status write_c(clsi_export *e, const char *path, cls_export_info *inf
     snprintf(name, sizeof name, "%s.h", e->prefix);
     if (status == CLS_OK) status = clsi_export_header(e, clsi_output_add(&files, name), error);
     if (status == CLS_OK) {
-        clsi_append_template(clsi_output_add(&files, "main.c"), e, clsi_export_main_text);
+        append_parts(clsi_output_add(&files, "main.c"), e, clsi_export_main_text,
+                     e->runs ? clsi_export_many_names_text : clsi_export_few_names_text);
         append_cmake(clsi_output_add(&files, "CMakeLists.txt"), e);
         status = clsi_export_readme(e, 0, clsi_output_add(&files, "README.md"), error);
     }

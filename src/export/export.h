@@ -177,6 +177,7 @@ cls_status clsi_outputs_archive(const clsi_outputs *files, const char *path, cls
 /* The text with $$ replaced by the prefix in capitals and $ by the prefix. */
 void clsi_append_template(clsi_text *out, const clsi_export *e, const char *text);
 void clsi_append_string(clsi_text *out, const char *text); /* a string of C */
+void clsi_append_comment(clsi_text *out, const char *text); /* within one of C: without its end */
 /* static const int name[] or double name[] of n entries and a last one, `end`; in runs where the export has them. */
 void clsi_append_ints(clsi_text *out, const clsi_export *e, const char *name, size_t n,
                       const int *v, const char *end);
@@ -224,7 +225,8 @@ extern const clsi_target clsi_target_c, clsi_target_js, clsi_target_fmu;
 /* Texts (embedded by CMake). */
 extern const char clsi_dense_text[], clsi_sparse_lu_text[], clsi_newton_text[], clsi_step_text[],
     clsi_lawful_text[], clsi_export_model_text[], clsi_export_slopes_text[],
-    clsi_export_dense_slopes_text[], clsi_export_main_text[], clsi_export_prelude_text[],
+    clsi_export_dense_slopes_text[], clsi_export_main_text[], clsi_export_few_names_text[], clsi_export_many_names_text[],
+    clsi_export_prelude_text[],
     clsi_export_fmu_text[], clsi_export_fmi2_text[], clsi_export_fmi3_text[];
 
 #endif
