@@ -3,6 +3,7 @@
 #define CLSI_EXPORT_H
 
 #include "base/base.h"
+#include "export/needs.h"
 #include "model/model.h"
 #include "simulate/simulator.h"
 #include <clausius/export.h>
@@ -68,8 +69,8 @@ typedef struct clsi_export {
     double *start;             /* (n_state) */
     int native_start;          /* it is another one than the system's own */
     int identity;              /* the state is y = (q, p, S) itself (rates.c) */
-    unsigned char *rate_needs; /* (n_state, needs width) what does the rate depend on? */
-    unsigned char *row_needs;  /* (n_columns, needs width) and the column? NULL: not asked */
+    int wants_needs;                   /* it is asked what depends on what: */
+    clsi_needs rate_needs, row_needs; /* rows are rates, columns */
     int sparse;                /* there are more states than CLSI_EXPORT_DENSE; then: */
     clsi_pattern mass, slopes, row_slopes;     /* entries of dy/dz and of the programs of slopes */
     clsi_pattern given;                        /* of the equations of a start, and which of */
@@ -109,7 +110,7 @@ cls_status clsi_single_compare(clsi_export *e, const cls_system *s, cls_error *e
 
 /* ---- rates.c ---- */
 cls_status clsi_export_rates(clsi_export *e, clsi_variant *v, cls_error *error);
-/* States (nz), inputs (nu), parameters that may change, time. */
+/* States (nz), inputs (nu), parameters that may change, time: what needs are about. */
 size_t clsi_needs_width(const clsi_export *e);
 
 /* ---- slopes.c: slopes of many states ---- */
