@@ -215,6 +215,11 @@ static const char names_of_many[] =
     "/* Column k as clausius writes it; name has room for $$_NAME_ROOM characters. */\n"
     "void $_column_name(int k, char *name);\n";
 
+static const char slopes_of_many[] =
+    "/* How rates and outputs ($$_STATES, $$_COLUMNS numbers) change along v, a change of states and inputs "
+    "($$_STATES + $$_INPUTS):\n * the two matrices above times v, without them. */\n"
+    "$_status $_slopes_along(const $ *m, const double *v, double *rate, double *row);\n";
+
 static const char functions[] =
     "extern const char *const $_parameters[$$_PARAMETERS + 1], *const $_inputs[$$_INPUTS + 1];\n\n"
     "/* The default start at time 0, with the default step. */\n"
@@ -295,6 +300,7 @@ cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error) 
     clsi_append_template(out, e, texts_of_it);
     clsi_append_template(out, e, e->runs ? names_of_many : names_of_few);
     clsi_append_template(out, e, functions);
+    if (e->runs) clsi_append_template(out, e, slopes_of_many);
     clsi_append_template(out, e, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
     return out->failed ? clsi_no_memory(error) : CLS_OK;
 }
@@ -575,8 +581,7 @@ static int has_few_numbers(const clsi_export *e) {
     return e->n_state <= 16 && e->sp->residual && !e->sp->residual->n_takes;
 }
 
-/* A template, of which the parts at marks stand in another text. */
-static void append_parts(clsi_text *out, const clsi_export *e, const char *text,
+void clsi_append_parts(clsi_text *out, const clsi_export *e, const char *text,
                          const char *parts) {
     clsi_text part = {0};
     while (*text) {
@@ -600,7 +605,7 @@ static void append_parts(clsi_text *out, const clsi_export *e, const char *text,
 
 /* The functions of the header; those about slopes are others where there are many states. */
 static void append_model(clsi_text *out, const clsi_export *e) {
-    append_parts(out, e, clsi_export_model_text,
+    clsi_append_parts(out, e, clsi_export_model_text,
                  e->sparse ? clsi_export_slopes_text : clsi_export_dense_slopes_text);
 }
 
@@ -698,7 +703,7 @@ static cls_status write_c(clsi_export *e, const char *path, cls_export_info *inf
     snprintf(name, sizeof name, "%s.h", e->prefix);
     if (status == CLS_OK) status = clsi_export_header(e, clsi_output_add(&files, name), error);
     if (status == CLS_OK) {
-        append_parts(clsi_output_add(&files, "main.c"), e, clsi_export_main_text,
+        clsi_append_parts(clsi_output_add(&files, "main.c"), e, clsi_export_main_text,
                      e->runs ? clsi_export_many_names_text : clsi_export_few_names_text);
         append_cmake(clsi_output_add(&files, "CMakeLists.txt"), e);
         status = clsi_export_readme(e, 0, clsi_output_add(&files, "README.md"), error);

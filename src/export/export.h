@@ -177,6 +177,8 @@ cls_status clsi_outputs_archive(const clsi_outputs *files, const char *path, cls
 
 /* The text with $$ replaced by the prefix in capitals and $ by the prefix. */
 void clsi_append_template(clsi_text *out, const clsi_export *e, const char *text);
+/* The same of a template, of which the parts at marks, lines @NAME, stand in another text. */
+void clsi_append_parts(clsi_text *out, const clsi_export *e, const char *text, const char *parts);
 void clsi_append_string(clsi_text *out, const char *text); /* a string of C */
 void clsi_append_comment(clsi_text *out, const char *text); /* within one of C: without its end */
 /* static const int name[] or double name[] of n entries and a last one, `end`; in runs where the export has them. */

@@ -3,6 +3,7 @@
  * the same bytes of everything but the binaries. */
 #include "export/fmu.h"
 #include "expr/program.h"
+#include "expr/progressions.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,47 +240,72 @@ static void make_token(clsi_fmu *f, const char *source, const char *header) {
              (unsigned long long)(b & 0xffffffffffffu));
 }
 
-static void append_wrapper(const clsi_fmu *f, clsi_text *out) {
+/* A table of whole numbers `prefix_name`, of the system's sizes. */
+static void append_ints(const clsi_fmu *f, clsi_text *out, const char *name, size_t n,
+                        const int *v) {
+    char full[80];
+    snprintf(full, sizeof full, "%s_%s", f->e->prefix, name);
+    clsi_append_ints(out, f->e, full, n, v, "0");
+}
+
+static int column_of(const clsi_export *e, const char *name) {
+    size_t k = clsi_lookup_find(&e->column_at, name);
+    return k == SIZE_MAX ? -1 : (int)k;
+}
+
+/* v and x: room for a number of each input, state and column. */
+static void append_lists(const clsi_fmu *f, clsi_text *out, int *v, double *x) {
     const clsi_export *e = f->e;
-    clsi_text_printf(out, "/* %s: the functions of FMI %d.0. Written by clausius %s. */\n",
-                     e->prefix, f->version, cls_version());
-    clsi_text_printf(out, "#include \"%s.h\"\n\n", e->prefix);
-    clsi_text_printf(out, "enum { %s_OUTPUTS = %zu, %s_FREE_INPUTS = %zu };\n", e->upper,
-                     f->n_outputs, e->upper, f->n_inputs);
-    clsi_text_printf(out, "static const int %s_free_inputs[] = {", e->prefix);
-    for (size_t k = 0; k < f->n_inputs; k++) clsi_text_printf(out, "%zu, ", f->input[k]);
-    clsi_text_append(out, "0};\n");
+    char full[80];
+    for (size_t k = 0; k < f->n_inputs; k++) v[k] = (int)f->input[k];
+    append_ints(f, out, "free_inputs", f->n_inputs, v);
     clsi_text_printf(out, "static const char %s_token[] = \"%s\";\n", e->prefix, f->token);
     clsi_text_printf(out, "static const double %s_default_step = ", e->prefix);
     clsi_append_number(out, e->sp->options.h);
-    clsi_text_printf(out, ";\nstatic const int %s_output_columns[] = {", e->prefix);
-    for (size_t k = 0; k < f->n_outputs; k++) clsi_text_printf(out, "%zu, ", f->output_column[k]);
-    clsi_text_printf(out,
-                     "0};\n/* the state that a start may give by this output; -1: none */\n"
-                     "static const int %s_output_gives[] = {",
-                     e->prefix);
-    for (size_t k = 0; k < f->n_outputs; k++)
-        clsi_text_printf(out, "%d, ", observes(e, f->output_column[k]));
-    clsi_text_printf(out, "0};\nstatic const double %s_output_start[] = {", e->prefix);
-    for (size_t k = 0; k < f->n_outputs; k++) {
-        clsi_append_number(out, f->start_row[f->output_column[k]]);
-        clsi_text_append(out, ", ");
+    clsi_text_append(out, ";\n");
+    for (size_t k = 0; k < f->n_outputs; k++) v[k] = (int)f->output_column[k];
+    append_ints(f, out, "output_columns", f->n_outputs, v);
+    clsi_text_append(out, "/* the state that a start may give by this output; -1: none */\n");
+    for (size_t k = 0; k < f->n_outputs; k++) v[k] = observes(e, f->output_column[k]);
+    append_ints(f, out, "output_gives", f->n_outputs, v);
+    for (size_t k = 0; k < f->n_outputs; k++) x[k] = f->start_row[f->output_column[k]];
+    snprintf(full, sizeof full, "%s_output_start", e->prefix);
+    clsi_append_doubles(out, e, full, f->n_outputs, x, "0");
+    size_t n = 0;
+    for (size_t s = 0; s < e->n_state; s++) {
+        v[n] = column_of(e, e->states[s].name);
+        n += v[n] >= 0;
     }
-    clsi_text_printf(out, "0};\nstatic const int %s_state_columns[] = {", e->prefix);
-    for (size_t s = 0; s < e->n_state; s++)
-        for (size_t k = 0; k < e->n_columns; k++)
-            if (!strcmp(e->states[s].name, e->columns[k].name)) clsi_text_printf(out, "%zu, ", k);
-    int energy = -1;
-    for (size_t k = 0; k < e->n_columns; k++)
-        if (!strcmp(e->columns[k].name, "energy")) energy = (int)k;
-    clsi_text_printf(out, "0};\nstatic const int %s_energy_column = %d;\n", e->prefix, energy);
+    append_ints(f, out, "state_columns", n, v);
+}
+
+static void append_wrapper(const clsi_fmu *f, clsi_text *out) {
+    const clsi_export *e = f->e;
+    size_t room = e->n_inputs + e->n_state + e->n_columns;
+    int *v = clsi_calloc(room, sizeof *v);
+    double *x = clsi_calloc(room, sizeof *x);
+    clsi_text_printf(out, "/* %s: the functions of FMI %d.0. Written by clausius %s. */\n",
+                     e->prefix, f->version, cls_version());
+    clsi_text_printf(out, "#include \"%s.h\"\n\n", e->prefix);
+    if (e->runs) clsi_append_row_macros(out);
+    clsi_text_printf(out, "enum { %s_OUTPUTS = %zu, %s_FREE_INPUTS = %zu };\n", e->upper,
+                     f->n_outputs, e->upper, f->n_inputs);
+    if (v && x)
+        append_lists(f, out, v, x);
+    else
+        out->failed = 1;
+    free(v);
+    free(x);
+    clsi_text_printf(out, "static const int %s_energy_column = %d;\n", e->prefix,
+                     column_of(e, "energy"));
     clsi_text_printf(out, "static const char *const %s_variables[] = {", e->prefix);
     for (size_t k = 0; k < f->n; k++) {
         clsi_text_append(out, k ? ", " : "");
         clsi_append_string(out, f->variables[k].name);
     }
     clsi_text_append(out, "};\n\n");
-    clsi_append_template(out, e, clsi_export_fmu_text);
+    clsi_append_parts(out, e, clsi_export_fmu_text,
+                      e->sparse ? clsi_export_slopes_text : clsi_export_dense_slopes_text);
     clsi_append_template(out, e, f->version == 3 ? clsi_export_fmi3_text : clsi_export_fmi2_text);
 }
 
