@@ -216,7 +216,8 @@ static const char names_of_many[] =
     "void $_column_name(int k, char *name);\n";
 
 static const char slopes_of_many[] =
-    "/* How rates and outputs ($$_STATES, $$_COLUMNS numbers) change along v, a change of states and inputs "
+    "/* How rates and outputs ($$_STATES, $$_COLUMNS numbers) change along v, a change of states "
+    "and inputs "
     "($$_STATES + $$_INPUTS):\n * the two matrices above times v, without them. */\n"
     "$_status $_slopes_along(const $ *m, const double *v, double *rate, double *row);\n";
 
@@ -581,8 +582,7 @@ static int has_few_numbers(const clsi_export *e) {
     return e->n_state <= 16 && e->sp->residual && !e->sp->residual->n_takes;
 }
 
-void clsi_append_parts(clsi_text *out, const clsi_export *e, const char *text,
-                         const char *parts) {
+void clsi_append_parts(clsi_text *out, const clsi_export *e, const char *text, const char *parts) {
     clsi_text part = {0};
     while (*text) {
         const char *mark = strchr(text, '@');
@@ -606,7 +606,7 @@ void clsi_append_parts(clsi_text *out, const clsi_export *e, const char *text,
 /* The functions of the header; those about slopes are others where there are many states. */
 static void append_model(clsi_text *out, const clsi_export *e) {
     clsi_append_parts(out, e, clsi_export_model_text,
-                 e->sparse ? clsi_export_slopes_text : clsi_export_dense_slopes_text);
+                      e->sparse ? clsi_export_slopes_text : clsi_export_dense_slopes_text);
 }
 
 /* The texts that are not this model's alone, in the order of the file. */
@@ -704,7 +704,7 @@ static cls_status write_c(clsi_export *e, const char *path, cls_export_info *inf
     if (status == CLS_OK) status = clsi_export_header(e, clsi_output_add(&files, name), error);
     if (status == CLS_OK) {
         clsi_append_parts(clsi_output_add(&files, "main.c"), e, clsi_export_main_text,
-                     e->runs ? clsi_export_many_names_text : clsi_export_few_names_text);
+                          e->runs ? clsi_export_many_names_text : clsi_export_few_names_text);
         append_cmake(clsi_output_add(&files, "CMakeLists.txt"), e);
         status = clsi_export_readme(e, 0, clsi_output_add(&files, "README.md"), error);
     }

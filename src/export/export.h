@@ -65,16 +65,16 @@ typedef struct clsi_export {
     clsi_lookup column_at;        /* by name */
     int *gives;                   /* (n_columns) see clsi_column_gives */
     size_t n_inputs;
-    clsi_label *inputs;        /* (n_inputs) in the order of the system's */
-    double *start;             /* (n_state) */
-    int native_start;          /* it is another one than the system's own */
-    int identity;              /* the state is y = (q, p, S) itself (rates.c) */
-    int wants_needs;                   /* it is asked what depends on what: */
-    clsi_needs rate_needs, row_needs; /* rows are rates, columns */
-    int sparse;                /* there are more states than CLSI_EXPORT_DENSE; then: */
-    clsi_pattern mass, slopes, row_slopes;     /* entries of dy/dz and of the programs of slopes */
-    clsi_pattern given;                        /* of the equations of a start, and which of */
-    uint32_t *given_from;                      /* (given.n) row_slopes they are, + 1; 0: none */
+    clsi_label *inputs;                    /* (n_inputs) in the order of the system's */
+    double *start;                         /* (n_state) */
+    int native_start;                      /* it is another one than the system's own */
+    int identity;                          /* the state is y = (q, p, S) itself (rates.c) */
+    int wants_needs;                       /* it is asked what depends on what: */
+    clsi_needs rate_needs, row_needs;      /* rows are rates, columns */
+    int sparse;                            /* there are more states than CLSI_EXPORT_DENSE; then: */
+    clsi_pattern mass, slopes, row_slopes; /* entries of dy/dz and of the programs of slopes */
+    clsi_pattern given;                    /* of the equations of a start, and which of */
+    uint32_t *given_from;                  /* (given.n) row_slopes they are, + 1; 0: none */
     struct clsi_sparse_lu *mass_lu, *given_lu; /* NULL: none, a diagonal */
     int runs; /* lists are written in runs: of so many states, not in scripts (progressions.h) */
     int patterns_differ;         /* numbers for parameters have an entry that symbols have not */
@@ -179,7 +179,7 @@ cls_status clsi_outputs_archive(const clsi_outputs *files, const char *path, cls
 void clsi_append_template(clsi_text *out, const clsi_export *e, const char *text);
 /* The same of a template, of which the parts at marks, lines @NAME, stand in another text. */
 void clsi_append_parts(clsi_text *out, const clsi_export *e, const char *text, const char *parts);
-void clsi_append_string(clsi_text *out, const char *text); /* a string of C */
+void clsi_append_string(clsi_text *out, const char *text);  /* a string of C */
 void clsi_append_comment(clsi_text *out, const char *text); /* within one of C: without its end */
 /* static const int name[] or double name[] of n entries and a last one, `end`; in runs where the export has them. */
 void clsi_append_ints(clsi_text *out, const clsi_export *e, const char *name, size_t n,
@@ -228,8 +228,8 @@ extern const clsi_target clsi_target_c, clsi_target_js, clsi_target_fmu;
 /* Texts (embedded by CMake). */
 extern const char clsi_dense_text[], clsi_sparse_lu_text[], clsi_newton_text[], clsi_step_text[],
     clsi_lawful_text[], clsi_export_model_text[], clsi_export_slopes_text[],
-    clsi_export_dense_slopes_text[], clsi_export_main_text[], clsi_export_few_names_text[], clsi_export_many_names_text[],
-    clsi_export_prelude_text[],
-    clsi_export_fmu_text[], clsi_export_fmi2_text[], clsi_export_fmi3_text[];
+    clsi_export_dense_slopes_text[], clsi_export_main_text[], clsi_export_few_names_text[],
+    clsi_export_many_names_text[], clsi_export_prelude_text[], clsi_export_fmu_text[],
+    clsi_export_fmi2_text[], clsi_export_fmi3_text[];
 
 #endif

@@ -185,8 +185,7 @@ static int add_all(clsi_fmu *f) {
     const clsi_export *e = f->e;
     clsi_lookup states;
     int good = clsi_lookup_create(e->n_state, &states);
-    for (size_t k = 0; k < e->n_state && good; k++)
-        clsi_lookup_add(&states, e->states[k].name, k);
+    for (size_t k = 0; k < e->n_state && good; k++) clsi_lookup_add(&states, e->states[k].name, k);
     f->variables[f->n++] = (clsi_fmu_variable){.name = "time",
                                                .unit = "s",
                                                .description = "time",

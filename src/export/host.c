@@ -108,10 +108,9 @@ static void append_lists(clsi_text *out, const clsi_export *e, int *ints, double
     const clsi_newton nw = {.sp = sp};
     for (size_t k = 0; k < sp->n_unknowns; k++) ints[k] = CLSI_OF_STATE(&nw, (int)k);
     clsi_append_ints(out, e, "clsi_of_state", sp->n_unknowns, ints, "0");
-    clsi_text_append(out,
-                     is_in_order(sp)
-                         ? "#define CLSI_OF_STATE(nw, i) ((void)(nw), (i))\n"
-                         : "#define CLSI_OF_STATE(nw, i) ((void)(nw), clsi_of_state[i])\n");
+    clsi_text_append(out, is_in_order(sp)
+                              ? "#define CLSI_OF_STATE(nw, i) ((void)(nw), (i))\n"
+                              : "#define CLSI_OF_STATE(nw, i) ((void)(nw), clsi_of_state[i])\n");
     for (size_t i = 0; i < sp->nz; i++) ints[i] = CLSI_OUTSIDE(&nw, i) != 0;
     clsi_append_ints(out, e, "clsi_outside", sp->nz, ints, "0");
     clsi_text_append(out, has_outside(sp)
