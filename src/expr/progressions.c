@@ -141,7 +141,7 @@ void clsi_append_list(clsi_text *out, const char *type, const char *name, size_t
         k++;
     }
     clsi_text_printf(out, "static const %s %s[] = {", type, name);
-    clsi_text_append(out, body.length ? body.data : "0");
+    clsi_text_append(out, body.data && body.length ? body.data : "0");
     clsi_text_append(out, "};\n");
     out->failed |= body.failed;
     clsi_text_clear(&body);
