@@ -44,6 +44,8 @@ typedef struct clsi_elements {
     size_t letters, axes, count[CLSI_SPAN_AXES];
     long low[CLSI_SPAN_AXES];
 } clsi_elements;
+/* The indices of name[3][4]tail, the letters before them and what is behind; how many, 0: it is no element. */
+size_t clsi_element_read(const char *name, long *index, size_t *letters, const char **tail);
 #define CLSI_SPAN_NOTE "arrays" /* the key of the note that names them all */
 /* 1 when column c is the first element of an array, in a table of so many rows. */
 int clsi_span_at(const cls_table *t, uint64_t rows, size_t c, clsi_elements *out);

@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* name[3][4]tail: the letters before the first bracket, the numbers, and what follows; 0 when it is
- * no element. */
-static size_t read_element(const char *name, long *index, size_t *letters, const char **tail) {
+size_t clsi_element_read(const char *name, long *index, size_t *letters, const char **tail) {
     const char *s = strchr(name, '[');
     size_t n = 0;
     if (!s || s == name) return 0;
@@ -57,7 +55,7 @@ static int is_free(const cls_table *t, const clsi_elements *span) {
 int clsi_span_at(const cls_table *t, uint64_t rows, size_t c, clsi_elements *out) {
     long index[CLSI_SPAN_AXES];
     *out = (clsi_elements){.name = t->names[c], .tail = "", .count = {1, 1}};
-    out->axes = read_element(t->names[c], out->low, &out->letters, &out->tail);
+    out->axes = clsi_element_read(t->names[c], out->low, &out->letters, &out->tail);
     if (!out->axes || rows < 2) return 0; /* axes of length one are lost in files */
     memcpy(index, out->low, sizeof index);
     size_t last = out->axes - 1;

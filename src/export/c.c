@@ -6,8 +6,10 @@
  * copied, kept and restored by assignment. */
 #include "expr/kernels.h"
 #include "expr/program.h"
+#include "expr/progressions.h"
 #include "export/export.h"
 #include "export/programs.h"
+#include "export/ranges.h"
 #include "export/trim.h"
 #include "system/sparse_lu.h"
 #include <ctype.h>
@@ -32,7 +34,7 @@ static size_t at_least(size_t n, size_t least) {
 }
 
 /* A comment may not contain its end. */
-static void append_comment(clsi_text *out, const char *text) {
+void clsi_append_comment(clsi_text *out, const char *text) {
     for (const char *c = text; *c; c++) {
         clsi_text_append_n(out, *c == '\n' ? " " : c, 1);
         if (*c == '*' && c[1] == '/') clsi_text_append(out, " ");
@@ -40,17 +42,31 @@ static void append_comment(clsi_text *out, const char *text) {
     }
 }
 
+static void append_ranges(clsi_text *out, const clsi_export *e, const char *kind, size_t n,
+                          const clsi_label *labels) {
+    clsi_ranges r;
+    if (clsi_ranges_find(n, labels, &r))
+        clsi_append_range_names(out, e, kind, &r);
+    else
+        out->failed = 1;
+    clsi_ranges_clear(&r);
+}
+
 static void append_labels(clsi_text *out, const clsi_export *e, const char *kind, size_t n,
                           const clsi_label *labels) {
     if (!n) return;
+    if (e->runs) {
+        append_ranges(out, e, kind, n, labels);
+        return;
+    }
     clsi_text_append(out, "enum {\n");
     for (size_t k = 0; k < n; k++) {
         clsi_text_printf(out, "    %s_%s_%s%s /* ", e->upper, kind, labels[k].ident,
                          k + 1 < n ? "," : "");
-        append_comment(out, labels[k].name);
+        clsi_append_comment(out, labels[k].name);
         if (labels[k].unit) {
             clsi_text_append(out, " [");
-            append_comment(out, labels[k].unit);
+            clsi_append_comment(out, labels[k].unit);
             clsi_text_append(out, "]");
         }
         clsi_text_append(out, " */\n");
@@ -88,9 +104,9 @@ static void append_cost(clsi_text *out, const clsi_export *e) {
 static void append_about(clsi_text *out, const clsi_export *e) {
     const cls_scheme_info *info = &e->sp->scheme->info;
     clsi_text_printf(out, "/* %s: ", e->prefix);
-    append_comment(out, cls_system_title(e->s));
+    clsi_append_comment(out, cls_system_title(e->s));
     clsi_text_printf(out, "\n * Written by clausius %s from ", cls_version());
-    append_comment(out, e->source);
+    clsi_append_comment(out, e->source);
     clsi_text_printf(out,
                      " with the scheme %s (order %d%s%s).\n"
                      " * C99, no dependency but libm, no allocation, no globals, no input or "
@@ -188,10 +204,24 @@ static void append_statuses(clsi_text *out, const clsi_export *e) {
         e->upper, e->upper, e->upper, e->upper, e->prefix);
 }
 
-static const char functions[] =
+static const char texts_of_it[] =
     "extern const char $_system[], $_scheme[], $_version[];\n"
-    "extern const char $_set[]; /* values of parameters that were given when it was written */\n"
-    "extern const char *const $_columns[$$_COLUMNS]; /* as clausius writes them */\n"
+    "extern const char $_set[]; /* values of parameters that were given when it was written */\n";
+
+static const char names_of_few[] =
+    "extern const char *const $_columns[$$_COLUMNS]; /* as clausius writes them */\n";
+
+static const char names_of_many[] =
+    "/* Column k as clausius writes it; name has room for $$_NAME_ROOM characters. */\n"
+    "void $_column_name(int k, char *name);\n";
+
+static const char slopes_of_many[] =
+    "/* How rates and outputs ($$_STATES, $$_COLUMNS numbers) change along v, a change of states "
+    "and inputs "
+    "($$_STATES + $$_INPUTS):\n * the two matrices above times v, without them. */\n"
+    "$_status $_slopes_along(const $ *m, const double *v, double *rate, double *row);\n";
+
+static const char functions[] =
     "extern const char *const $_parameters[$$_PARAMETERS + 1], *const $_inputs[$$_INPUTS + 1];\n\n"
     "/* The default start at time 0, with the default step. */\n"
     "void $_defaults($ *m);\n"
@@ -254,6 +284,9 @@ cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error) 
                      fmin(ceil(cls_system_default_until(e->s) / sp->options.h - 1e-9), 1e9));
     clsi_text_printf(out, "enum { %s_HAS_HEAT = %d, %s_RECEIVERS = %d };\n", e->upper,
                      e->s->has_heat != 0, e->upper, (e->s->has_work != 0) + (e->s->has_heat != 0));
+    if (e->runs)
+        clsi_text_printf(out, "enum { %s_NAME_ROOM = %zu };\n", e->upper,
+                         clsi_name_room(e->n_columns, e->columns));
     append_labels(out, e, "INPUT", e->n_inputs, e->inputs);
     clsi_text_printf(out, "enum { %s_CORE = %zu, %s_IDENTITY = %d };\n", e->upper, sp->nz, e->upper,
                      e->identity);
@@ -265,7 +298,10 @@ cls_status clsi_export_header(clsi_export *e, clsi_text *out, cls_error *error) 
     clsi_text_append(out, "\n");
     append_statuses(out, e);
     append_struct(out, e);
+    clsi_append_template(out, e, texts_of_it);
+    clsi_append_template(out, e, e->runs ? names_of_many : names_of_few);
     clsi_append_template(out, e, functions);
+    if (e->runs) clsi_append_template(out, e, slopes_of_many);
     clsi_append_template(out, e, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
     return out->failed ? clsi_no_memory(error) : CLS_OK;
 }
@@ -282,15 +318,6 @@ void clsi_append_string(clsi_text *out, const char *text) {
     clsi_text_append(out, "\"");
 }
 
-static void append_numbers(clsi_text *out, const char *name, size_t n, const double *values) {
-    clsi_text_printf(out, "static const double %s[] = {", name);
-    for (size_t k = 0; k < n; k++) {
-        clsi_text_append(out, k ? ", " : "");
-        clsi_append_number(out, values[k]);
-    }
-    clsi_text_append(out, n ? "};\n" : "0};\n");
-}
-
 static int column_of(const clsi_export *e, const char *name) {
     size_t k = clsi_lookup_find(&e->column_at, name);
     return k == SIZE_MAX ? -1 : (int)k;
@@ -305,15 +332,28 @@ double clsi_state_limit(const clsi_export *e, size_t k, int high) {
     return high ? (x ? x->high : INFINITY) : (x ? x->low : -INFINITY);
 }
 
-static void append_limits(clsi_text *out, const clsi_export *e) {
+/* Room for a number of each state and column, of either kind. */
+typedef struct room {
+    int *ints;
+    double *doubles;
+} room;
+
+static int room_create(const clsi_export *e, room *r) {
+    size_t n = e->n_state + e->n_columns;
+    *r = (room){clsi_calloc(n, sizeof *r->ints), clsi_calloc(n, sizeof *r->doubles)};
+    return r->ints && r->doubles;
+}
+
+static void room_clear(room *r) {
+    free(r->ints);
+    free(r->doubles);
+}
+
+static void append_limits(clsi_text *out, const clsi_export *e, const room *r) {
     for (int high = 0; high < 2; high++) {
-        clsi_text_append(out, high ? "static const double clsi_start_high[] = {"
-                                   : "static const double clsi_start_low[] = {");
-        for (size_t k = 0; k < e->sp->nz; k++) {
-            clsi_append_number(out, clsi_state_limit(e, k, high));
-            clsi_text_append(out, ", ");
-        }
-        clsi_text_append(out, "0};\n");
+        for (size_t k = 0; k < e->sp->nz; k++) r->doubles[k] = clsi_state_limit(e, k, high);
+        clsi_append_doubles(out, e, high ? "clsi_start_high" : "clsi_start_low", e->sp->nz,
+                            r->doubles, "0");
     }
 }
 
@@ -330,31 +370,62 @@ static void append_names(clsi_text *out, const clsi_export *e, const char *what,
 
 /* What a default start gives for each variable of the state: itself, or its other side (p for v, T
  * for S, ...); and which variable a column gives, -1 for none. */
-static void append_start(clsi_text *out, const clsi_export *e) {
+static void append_start(clsi_text *out, const clsi_export *e, const room *r) {
     size_t nz = e->sp->nz;
-    clsi_text_append(out, "static const int clsi_given_column[] = {");
     for (size_t k = 0; k < nz; k++)
-        clsi_text_printf(out, "%d, ", column_of(e, clsi_start_name(e, k, e->native_start)));
-    clsi_text_append(out, "0};\n");
+        r->ints[k] = column_of(e, clsi_start_name(e, k, e->native_start));
+    clsi_append_ints(out, e, "clsi_given_column", nz, r->ints, "0");
     int same = 1;
     for (size_t k = 0; k < nz; k++) {
-        double value = clsi_start_value(e, k);
-        same &= !memcmp(&value, &e->start[k], sizeof value);
+        r->doubles[k] = clsi_start_value(e, k);
+        same &= !memcmp(&r->doubles[k], &e->start[k], sizeof *r->doubles);
     }
-    if (same && nz) {
+    if (same && nz)
         clsi_text_append(out, "#define clsi_given_value clsi_default_start\n");
+    else
+        clsi_append_doubles(out, e, "clsi_given_value", nz, r->doubles, "0");
+    for (size_t c = 0; c < e->n_columns; c++) r->ints[c] = clsi_column_gives(e, c);
+    clsi_append_ints(out, e, "clsi_column_gives", e->n_columns, r->ints, "-1");
+}
+
+/* By states and columns. */
+static void append_lists(clsi_text *out, const clsi_export *e) {
+    size_t nz = e->sp->nz;
+    room r;
+    if (room_create(e, &r)) {
+        clsi_append_doubles(out, e, "clsi_default_start", e->n_state, e->start, NULL);
+        clsi_append_doubles(out, e, "clsi_default_parameter", e->n_parameters, e->parameter_value,
+                            NULL);
+        clsi_text_printf(out,
+                         "static const int clsi_energy_column = %d, clsi_entropy_column = %d;\n",
+                         column_of(e, "energy"), column_of(e, "entropy"));
+        for (size_t k = nz; k < e->n_state; k++) r.ints[k] = column_of(e, e->states[k].name);
+        clsi_append_ints(out, e, "clsi_account_column", e->n_state - nz, r.ints + nz, "-1");
+        append_limits(out, e, &r);
+        append_start(out, e, &r);
     } else {
-        clsi_text_append(out, "static const double clsi_given_value[] = {");
-        for (size_t k = 0; k < nz; k++) {
-            clsi_append_number(out, clsi_start_value(e, k));
-            clsi_text_append(out, ", ");
-        }
-        clsi_text_append(out, "0};\n");
+        out->failed = 1;
     }
-    clsi_text_append(out, "static const int clsi_column_gives[] = {");
-    for (size_t c = 0; c < e->n_columns; c++)
-        clsi_text_printf(out, "%d, ", clsi_column_gives(e, c));
-    clsi_text_append(out, "-1};\n");
+    room_clear(&r);
+}
+
+/* A table of names, or what writes them. */
+static void append_columns(clsi_text *out, const clsi_export *e) {
+    clsi_ranges r = {0};
+    if (e->runs) {
+        if (clsi_ranges_find(e->n_columns, e->columns, &r))
+            clsi_append_column_name(out, e, &r);
+        else
+            out->failed = 1;
+        clsi_ranges_clear(&r);
+        return;
+    }
+    clsi_text_printf(out, "const char *const %s_columns[%s_COLUMNS] = {", e->prefix, e->upper);
+    for (size_t k = 0; k < e->n_columns; k++) {
+        clsi_text_append(out, k ? ", " : "");
+        clsi_append_string(out, e->columns[k].name);
+    }
+    clsi_text_append(out, "};\n");
 }
 
 static void append_tables(clsi_text *out, const clsi_export *e) {
@@ -367,12 +438,7 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
         clsi_append_string(out, texts[k]);
         clsi_text_append(out, ";\n");
     }
-    clsi_text_printf(out, "const char *const %s_columns[%s_COLUMNS] = {", e->prefix, e->upper);
-    for (size_t k = 0; k < e->n_columns; k++) {
-        clsi_text_append(out, k ? ", " : "");
-        clsi_append_string(out, e->columns[k].name);
-    }
-    clsi_text_append(out, "};\n");
+    append_columns(out, e);
     append_names(out, e, "parameters", e->n_parameters, e->parameters);
     append_names(out, e, "inputs", e->n_inputs, e->inputs);
     clsi_text_append(out, "static const char *const clsi_reasons[] = {");
@@ -387,16 +453,7 @@ static void append_tables(clsi_text *out, const clsi_export *e) {
                           "this value\"};\nstatic const double clsi_default_step = ");
     clsi_append_number(out, e->sp->options.h);
     clsi_text_append(out, ";\n");
-    append_numbers(out, "clsi_default_start", e->n_state, e->start);
-    append_numbers(out, "clsi_default_parameter", e->n_parameters, e->parameter_value);
-    clsi_text_printf(out, "static const int clsi_energy_column = %d, clsi_entropy_column = %d;\n",
-                     column_of(e, "energy"), column_of(e, "entropy"));
-    clsi_text_append(out, "static const int clsi_account_column[] = {");
-    for (size_t k = e->sp->nz; k < e->n_state; k++)
-        clsi_text_printf(out, "%d, ", column_of(e, e->states[k].name));
-    clsi_text_append(out, "-1};\n");
-    append_limits(out, e);
-    append_start(out, e);
+    append_lists(out, e);
 }
 
 static void append_unit_check(clsi_text *out, const clsi_export *e) {
@@ -440,6 +497,7 @@ static void append_counts(clsi_text *out, const clsi_export *e) {
 static void append_used(clsi_text *out, const clsi_export *e, const clsi_programs_use *use) {
     int some = 0;
     append_counts(out, e);
+    if (e->runs) clsi_append_row_macros(out);
     if (e->options.single) clsi_text_append(out, "#define CLSI_N_NUMBER float\n");
     for (size_t f = 0; f <= CLS_FN_POWER; f++) some |= use->function[f];
     clsi_text_printf(out, "#define CLSI_K_ONLY(f) ((void)(f), %d)\n",
@@ -524,10 +582,7 @@ static int has_few_numbers(const clsi_export *e) {
     return e->n_state <= 16 && e->sp->residual && !e->sp->residual->n_takes;
 }
 
-/* The functions of the header; those about slopes, at marks, are others where there are many states. */
-static void append_model(clsi_text *out, const clsi_export *e) {
-    const char *text = clsi_export_model_text;
-    const char *slopes = e->sparse ? clsi_export_slopes_text : clsi_export_dense_slopes_text;
+void clsi_append_parts(clsi_text *out, const clsi_export *e, const char *text, const char *parts) {
     clsi_text part = {0};
     while (*text) {
         const char *mark = strchr(text, '@');
@@ -536,7 +591,7 @@ static void append_model(clsi_text *out, const clsi_export *e) {
         text += n;
         if (!mark) break;
         size_t word = strcspn(mark, "\n") + 1;
-        const char *from = slopes;
+        const char *from = parts;
         while (strncmp(from, mark, word) != 0) from = strchr(from + 1, '@');
         clsi_text_append_n(&part, from + word, (size_t)(strchr(from + word, '@') - from) - word);
         text += word;
@@ -546,6 +601,12 @@ static void append_model(clsi_text *out, const clsi_export *e) {
     else
         clsi_append_template(out, e, part.data);
     clsi_text_clear(&part);
+}
+
+/* The functions of the header; those about slopes are others where there are many states. */
+static void append_model(clsi_text *out, const clsi_export *e) {
+    clsi_append_parts(out, e, clsi_export_model_text,
+                      e->sparse ? clsi_export_slopes_text : clsi_export_dense_slopes_text);
 }
 
 /* The texts that are not this model's alone, in the order of the file. */
@@ -579,6 +640,7 @@ cls_status clsi_export_source(clsi_export *e, clsi_source_kind kind, clsi_text *
     source_parts p = {0};
     clsi_programs_use use;
     clsi_export_used(e, &use);
+    e->runs = e->sparse && !script;
     e->two = !script && !(e->sp->residual && e->sp->residual->n_takes);
     append_used(&p.used, e, &use);
     append_tables(&p.tables, e);
@@ -641,7 +703,8 @@ static cls_status write_c(clsi_export *e, const char *path, cls_export_info *inf
     snprintf(name, sizeof name, "%s.h", e->prefix);
     if (status == CLS_OK) status = clsi_export_header(e, clsi_output_add(&files, name), error);
     if (status == CLS_OK) {
-        clsi_append_template(clsi_output_add(&files, "main.c"), e, clsi_export_main_text);
+        clsi_append_parts(clsi_output_add(&files, "main.c"), e, clsi_export_main_text,
+                          e->runs ? clsi_export_many_names_text : clsi_export_few_names_text);
         append_cmake(clsi_output_add(&files, "CMakeLists.txt"), e);
         status = clsi_export_readme(e, 0, clsi_output_add(&files, "README.md"), error);
     }

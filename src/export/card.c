@@ -1,5 +1,6 @@
 /* The model card: what is in an export, where it comes from, what it keeps, for a person. */
 #include "export/export.h"
+#include "export/ranges.h"
 #include <clausius/audit.h>
 #include <clausius/simulate.h>
 #include <clausius/table.h>
@@ -113,25 +114,64 @@ static void append_laws(clsi_text *out, const clsi_export *e) {
                                      : "");
 }
 
+static void append_value(clsi_text *out, const double *values, size_t first, size_t stride,
+                         size_t count) {
+    int same = 1;
+    for (size_t k = 1; k < count; k++)
+        same &= !memcmp(&values[first], &values[first + k * stride], sizeof *values);
+    clsi_text_printf(out, same ? "%.17g" : "%.17g, ...", values[first]);
+    clsi_text_append(out, " | ");
+}
+
+/* A row for each name, of a large model for each array; with values unless there are none. */
+static void append_rows(clsi_text *out, const clsi_export *e, const char *kind, size_t n,
+                        const clsi_label *labels, const double *values) {
+    clsi_ranges r = {0};
+    for (size_t k = 0; k < n && !e->runs; k++) {
+        clsi_text_printf(out, "| %s | `%s_%s_%s` | ", labels[k].name, e->upper, kind,
+                         labels[k].ident);
+        if (values) append_value(out, values, k, 1, 1);
+        clsi_text_printf(out, "%s |\n", labels[k].unit ? labels[k].unit : "");
+    }
+    if (e->runs && !clsi_ranges_find(n, labels, &r)) out->failed = 1;
+    for (size_t k = 0; k < r.n; k++) {
+        const clsi_range *x = &r.list[k];
+        clsi_text_append(out, "| ");
+        clsi_append_range(out, x);
+        clsi_text_append(out, " | `");
+        clsi_append_range_use(out, e, kind, x);
+        clsi_text_append(out, "` | ");
+        if (values) append_value(out, values, x->first, x->stride, x->count);
+        clsi_text_printf(out, "%s |\n", x->unit ? x->unit : "");
+    }
+    clsi_ranges_clear(&r);
+}
+
+/* The first name of a kind, as a program has it. */
+static void append_first(clsi_text *out, const clsi_export *e, const char *kind, size_t n,
+                         const clsi_label *labels) {
+    clsi_ranges r = {0};
+    if (!e->runs)
+        clsi_text_printf(out, "%s_%s_%s", e->upper, kind, labels[0].ident);
+    else if (clsi_ranges_find(n, labels, &r))
+        clsi_append_range_use(out, e, kind, &r.list[0]);
+    else
+        out->failed = 1;
+    clsi_ranges_clear(&r);
+}
+
 static void append_names(clsi_text *out, const clsi_export *e) {
     clsi_text_append(out, "\n## Names\n\n| column | in C | unit |\n|---|---|---|\n");
-    for (size_t k = 0; k < e->n_columns; k++)
-        clsi_text_printf(out, "| %s | `%s_COLUMN_%s` | %s |\n", e->columns[k].name, e->upper,
-                         e->columns[k].ident, e->columns[k].unit ? e->columns[k].unit : "");
+    append_rows(out, e, "COLUMN", e->n_columns, e->columns, NULL);
     if (e->n_inputs)
         clsi_text_append(
             out, "\nInputs, 0 until they are set:\n\n| input | in C | unit |\n|---|---|---|\n");
-    for (size_t k = 0; k < e->n_inputs; k++)
-        clsi_text_printf(out, "| %s | `%s_INPUT_%s` | %s |\n", e->inputs[k].name, e->upper,
-                         e->inputs[k].ident, e->inputs[k].unit ? e->inputs[k].unit : "");
+    append_rows(out, e, "INPUT", e->n_inputs, e->inputs, NULL);
     if (e->n_parameters)
         clsi_text_append(out, "\nParameters that may change, with the values they have here (what "
                               "runs then agrees with `clausius simulate --set` to round-off):\n\n"
                               "| parameter | in C | value | unit |\n|---|---|---|---|\n");
-    for (size_t k = 0; k < e->n_parameters; k++)
-        clsi_text_printf(out, "| %s | `%s_PARAMETER_%s` | %.17g | %s |\n", e->parameters[k].name,
-                         e->upper, e->parameters[k].ident, e->parameter_value[k],
-                         e->parameters[k].unit ? e->parameters[k].unit : "");
+    append_rows(out, e, "PARAMETER", e->n_parameters, e->parameters, e->parameter_value);
 }
 
 /* What a program does with it, with the names of this model. */
@@ -140,11 +180,11 @@ static void append_program(clsi_text *out, const clsi_export *e) {
                          "In a program of your own:\n\n"
                          "    $ m; /* one motion; copy it to keep it, assign it to go back */\n"
                          "    double row[$$_COLUMNS];\n    $_defaults(&m);\n");
-    if (e->n_inputs)
-        clsi_text_printf(out,
-                         "    %s_set_input(&m, %s_INPUT_%s, 1.0); /* it stays until it gets "
-                         "another; at any time */\n",
-                         e->prefix, e->upper, e->inputs[0].ident);
+    if (e->n_inputs) {
+        clsi_text_printf(out, "    %s_set_input(&m, ", e->prefix);
+        append_first(out, e, "INPUT", e->n_inputs, e->inputs);
+        clsi_text_append(out, ", 1.0); /* it stays until it gets another; at any time */\n");
+    }
     clsi_append_template(
         out, e,
         "    for (int k = 0; k < 1000; k++) {\n"
@@ -156,11 +196,27 @@ static void append_program(clsi_text *out, const clsi_export *e) {
         "the same or another one each time. Refused means a status that is not $$_OK: after a step "
         "go on (with a smaller h, another input); after a start\n"
         "or a parameter start again.\n");
-    if (e->n_parameters)
-        clsi_text_printf(out,
-                         "`%s_set_parameter(&m, %s_PARAMETER_%s, value)` changes a parameter of a "
-                         "motion; `%s_energy_error` counts from there.\n",
-                         e->prefix, e->upper, e->parameters[0].ident, e->prefix);
+    if (!e->n_parameters) return;
+    clsi_text_printf(out, "`%s_set_parameter(&m, ", e->prefix);
+    append_first(out, e, "PARAMETER", e->n_parameters, e->parameters);
+    clsi_text_printf(out,
+                     ", value)` changes a parameter of a motion; `%s_energy_error` counts from "
+                     "there.\n",
+                     e->prefix);
+}
+
+enum { LONG_LINE = 240 };
+
+/* Of a large model lines are cut: an energy of thousands of terms says nothing more by its hundredth. */
+static void append_about(clsi_text *out, const clsi_export *e, const char *about) {
+    while (*about) {
+        size_t n = strcspn(about, "\n"), cut = n;
+        if (e->runs && n > LONG_LINE)
+            for (cut = LONG_LINE; cut > LONG_LINE / 2 && about[cut] != ' ';) cut--;
+        clsi_text_append_n(out, about, cut);
+        clsi_text_append(out, cut < n ? " ...\n" : about[n] ? "\n" : "");
+        about += n + (about[n] != 0);
+    }
 }
 
 cls_status clsi_export_readme(const clsi_export *e, int fmu, clsi_text *out, cls_error *error) {
@@ -196,7 +252,7 @@ cls_status clsi_export_readme(const clsi_export *e, int fmu, clsi_text *out, cls
             "number has the bits that `clausius simulate` has.\n\n");
     if (!fmu) append_program(out, e);
     clsi_text_append(out, "\n## What it is\n\n```text\n");
-    clsi_text_append(out, about);
+    append_about(out, e, about);
     clsi_text_append(out, "```\n");
     cls_text_free(&about);
     append_laws(out, e);

@@ -226,25 +226,6 @@ static cls_status try_it(clsi_export *e, cls_error *error) {
     return status;
 }
 
-/* What an FMU says of every variable, whether it depends on each state, is a matrix. */
-static const double MOST_NEEDS = 5e8;
-
-static cls_status check_needs(const clsi_export *e, cls_error *error) {
-    if ((double)e->n_state * (double)(e->n_columns + e->n_state) <= MOST_NEEDS) return CLS_OK;
-    return clsi_fail(
-        error, CLS_USAGE,
-        "'%s' has %zu states and %zu columns, and an FMU says of each whether it depends "
-        "on each state: that is too much; export it as c",
-        e->s->name, e->n_state, e->n_columns);
-}
-
-static cls_status make_needs(clsi_export *e, cls_error *error) {
-    size_t width = clsi_needs_width(e);
-    e->row_needs = clsi_calloc(e->n_columns * width, 1);
-    e->rate_needs = clsi_calloc(e->n_state * width, 1);
-    return e->row_needs && e->rate_needs ? CLS_OK : clsi_no_memory(error);
-}
-
 cls_status clsi_export_create(const cls_system *s, const cls_model *model,
                               const cls_export_options *options, int needs, clsi_export **out,
                               cls_error *error) {
@@ -257,13 +238,12 @@ cls_status clsi_export_create(const cls_system *s, const cls_model *model,
     e->options = *options;
     e->source = e->options.source ? e->options.source : cls_system_name(s);
     if (status == CLS_OK) status = name_all(e, error);
-    if (status == CLS_OK && needs) status = check_needs(e, error);
     if (status == CLS_OK) status = compile(e, error);
     if (status == CLS_OK) status = begin(e, error);
     if (status == CLS_OK) status = try_it(e, error);
     if (status == CLS_OK) status = clsi_export_parameters(e, error);
     if (status == CLS_OK) status = compile_settable(e, error);
-    if (status == CLS_OK && needs) status = make_needs(e, error);
+    e->wants_needs = needs;
     if (status == CLS_OK && e->open.sp) status = clsi_export_rates(e, &e->open, error);
     if (status == CLS_OK) status = clsi_export_rates(e, &e->base, error);
     if (status == CLS_OK) status = clsi_export_equations(e, error);
@@ -306,8 +286,8 @@ void clsi_export_free(clsi_export **export) {
     cls_system_free(&e->open_system);
     clsi_equations_clear(e);
     free(e->parameter_value);
-    free(e->row_needs);
-    free(e->rate_needs);
+    clsi_needs_clear(&e->row_needs);
+    clsi_needs_clear(&e->rate_needs);
     free(e->start);
     clsi_system_view_free(&e->view);
     free(e);

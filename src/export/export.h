@@ -3,6 +3,7 @@
 #define CLSI_EXPORT_H
 
 #include "base/base.h"
+#include "export/needs.h"
 #include "model/model.h"
 #include "simulate/simulator.h"
 #include <clausius/export.h>
@@ -64,17 +65,18 @@ typedef struct clsi_export {
     clsi_lookup column_at;        /* by name */
     int *gives;                   /* (n_columns) see clsi_column_gives */
     size_t n_inputs;
-    clsi_label *inputs;        /* (n_inputs) in the order of the system's */
-    double *start;             /* (n_state) */
-    int native_start;          /* it is another one than the system's own */
-    int identity;              /* the state is y = (q, p, S) itself (rates.c) */
-    unsigned char *rate_needs; /* (n_state, needs width) what does the rate depend on? */
-    unsigned char *row_needs;  /* (n_columns, needs width) and the column? NULL: not asked */
-    int sparse;                /* there are more states than CLSI_EXPORT_DENSE; then: */
-    clsi_pattern mass, slopes, row_slopes;     /* entries of dy/dz and of the programs of slopes */
-    clsi_pattern given;                        /* of the equations of a start, and which of */
-    uint32_t *given_from;                      /* (given.n) row_slopes they are, + 1; 0: none */
+    clsi_label *inputs;                    /* (n_inputs) in the order of the system's */
+    double *start;                         /* (n_state) */
+    int native_start;                      /* it is another one than the system's own */
+    int identity;                          /* the state is y = (q, p, S) itself (rates.c) */
+    int wants_needs;                       /* it is asked what depends on what: */
+    clsi_needs rate_needs, row_needs;      /* rows are rates, columns */
+    int sparse;                            /* there are more states than CLSI_EXPORT_DENSE; then: */
+    clsi_pattern mass, slopes, row_slopes; /* entries of dy/dz and of the programs of slopes */
+    clsi_pattern given;                    /* of the equations of a start, and which of */
+    uint32_t *given_from;                  /* (given.n) row_slopes they are, + 1; 0: none */
     struct clsi_sparse_lu *mass_lu, *given_lu; /* NULL: none, a diagonal */
+    int runs; /* lists are written in runs: of so many states, not in scripts (progressions.h) */
     int patterns_differ;         /* numbers for parameters have an entry that symbols have not */
     size_t n_kept, n_guard_kept; /* results that cross the stages of residual and guard */
     size_t n_next_room;          /* of networks in the end of a step */
@@ -108,7 +110,7 @@ cls_status clsi_single_compare(clsi_export *e, const cls_system *s, cls_error *e
 
 /* ---- rates.c ---- */
 cls_status clsi_export_rates(clsi_export *e, clsi_variant *v, cls_error *error);
-/* States (nz), inputs (nu), parameters that may change, time. */
+/* States (nz), inputs (nu), parameters that may change, time: what needs are about. */
 size_t clsi_needs_width(const clsi_export *e);
 
 /* ---- slopes.c: slopes of many states ---- */
@@ -175,7 +177,15 @@ cls_status clsi_outputs_archive(const clsi_outputs *files, const char *path, cls
 
 /* The text with $$ replaced by the prefix in capitals and $ by the prefix. */
 void clsi_append_template(clsi_text *out, const clsi_export *e, const char *text);
-void clsi_append_string(clsi_text *out, const char *text); /* a string of C */
+/* The same of a template, of which the parts at marks, lines @NAME, stand in another text. */
+void clsi_append_parts(clsi_text *out, const clsi_export *e, const char *text, const char *parts);
+void clsi_append_string(clsi_text *out, const char *text);  /* a string of C */
+void clsi_append_comment(clsi_text *out, const char *text); /* within one of C: without its end */
+/* static const int name[] or double name[] of n entries and a last one, `end`; in runs where the export has them. */
+void clsi_append_ints(clsi_text *out, const clsi_export *e, const char *name, size_t n,
+                      const int *v, const char *end);
+void clsi_append_doubles(clsi_text *out, const clsi_export *e, const char *name, size_t n,
+                         const double *v, const char *end);
 /* Where a start may lie: of coordinates, and of temperatures where these are states. */
 double clsi_state_limit(const clsi_export *e, size_t k, int high);
 /* The whole module as text; renames the export. in_page: it starts from states alone. */
@@ -218,7 +228,8 @@ extern const clsi_target clsi_target_c, clsi_target_js, clsi_target_fmu;
 /* Texts (embedded by CMake). */
 extern const char clsi_dense_text[], clsi_sparse_lu_text[], clsi_newton_text[], clsi_step_text[],
     clsi_lawful_text[], clsi_export_model_text[], clsi_export_slopes_text[],
-    clsi_export_dense_slopes_text[], clsi_export_main_text[], clsi_export_prelude_text[],
-    clsi_export_fmu_text[], clsi_export_fmi2_text[], clsi_export_fmi3_text[];
+    clsi_export_dense_slopes_text[], clsi_export_main_text[], clsi_export_few_names_text[],
+    clsi_export_many_names_text[], clsi_export_prelude_text[], clsi_export_fmu_text[],
+    clsi_export_fmi2_text[], clsi_export_fmi3_text[];
 
 #endif

@@ -3,16 +3,15 @@
  * the same bytes of everything but the binaries. */
 #include "export/fmu.h"
 #include "expr/program.h"
+#include "expr/progressions.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- variables ---- */
 
-static int is_state_name(const clsi_export *e, const char *name) {
-    for (size_t k = 0; k < e->n_state; k++)
-        if (!strcmp(e->states[k].name, name)) return 1;
-    return 0;
+static int is_state_name(const clsi_lookup *states, const char *name) {
+    return clsi_lookup_find(states, name) != SIZE_MAX;
 }
 
 static int is_free_input(const clsi_export *e, const char *name) {
@@ -21,14 +20,24 @@ static int is_free_input(const clsi_export *e, const char *name) {
     return 0;
 }
 
-/* What formulas contain, among all states, inputs, parameters and time; the entropy contains that of
- * the outside, an account. */
-static void copy_needs(clsi_fmu *f, size_t k, const unsigned char *needs) {
+/* On what the variable after those that have it depends, ascending. */
+static void add_needs(clsi_fmu *f, size_t n, const uint32_t *of) {
+    if (!clsi_needs_add(&f->depends, n, of)) f->failed = 1;
+}
+
+/* What formulas contain, among all states, inputs, parameters and time, and accounts first .. last - 1: in formulas
+ * there are none. */
+static void copy_needs(clsi_fmu *f, const clsi_needs *needs, size_t row, size_t first,
+                       size_t last) {
     const clsi_export *e = f->e;
-    unsigned char *to = f->depends + k * f->width;
-    memcpy(to, needs, e->sp->nz);
-    memcpy(to + e->n_state, needs + e->sp->nz, clsi_needs_width(e) - e->sp->nz);
-    if (e->s->has_heat && !strcmp(f->variables[k].name, "entropy")) to[e->n_state - 1] = 1;
+    size_t nz = e->sp->nz, n = 0;
+    for (size_t k = needs->start[row]; k < needs->start[row + 1]; k++) {
+        size_t of = needs->of[k];
+        for (; of >= nz && first < last; first++) f->row[n++] = (uint32_t)first;
+        f->row[n++] = (uint32_t)(of < nz ? of : of - nz + e->n_state);
+    }
+    for (; first < last; first++) f->row[n++] = (uint32_t)first;
+    add_needs(f, n, f->row);
 }
 
 static void describe(clsi_fmu_variable *v, const char *format, const char *name) {
@@ -47,7 +56,8 @@ static void add_states(clsi_fmu *f) {
                                  .has_start = 1,
                                  .start = e->start[k]};
         describe(v, k < e->sp->nz ? "state %s" : "account %s, part of the state", v->name);
-        f->depends[(1 + k) * f->width + k] = 1;
+        uint32_t itself = (uint32_t)k;
+        add_needs(f, 1, &itself);
     }
 }
 
@@ -64,7 +74,7 @@ static int add_derivatives(clsi_fmu *f) {
                                  .derivative_of = 1 + k};
         if (!(v->name = v->owned)) return 0;
         describe(v, "rate of %s", e->states[k].name);
-        copy_needs(f, f->n - 1, e->rate_needs + k * clsi_needs_width(e));
+        copy_needs(f, &e->rate_needs, k, 0, 0);
     }
     return 1;
 }
@@ -74,16 +84,17 @@ static int add_derivatives(clsi_fmu *f) {
 static int observes(const clsi_export *e, size_t c) {
     int k = clsi_column_gives(e, c);
     if (k < 0 || (size_t)k >= e->sp->nz || (size_t)k + 1 == c) return -1;
-    return e->row_needs[c * clsi_needs_width(e) + (size_t)k] ? k : -1;
+    return clsi_needs_has(&e->row_needs, c, (size_t)k) ? k : -1;
 }
 
-static void add_outputs(clsi_fmu *f) {
+static void add_outputs(clsi_fmu *f, const clsi_lookup *states) {
     const clsi_export *e = f->e;
     size_t nz = e->sp->nz, energy = 0;
     size_t receivers = (size_t)(e->s->has_work != 0) + (e->s->has_heat != 0);
     for (size_t k = 1; k < e->n_columns; k++) {
         if (!strcmp(e->columns[k].name, "energy")) energy = k;
-        if (is_state_name(e, e->columns[k].name) || is_free_input(e, e->columns[k].name)) continue;
+        if (is_state_name(states, e->columns[k].name) || is_free_input(e, e->columns[k].name))
+            continue;
         clsi_fmu_variable *v = &f->variables[f->n];
         *v = (clsi_fmu_variable){.name = e->columns[k].name,
                                  .unit = e->columns[k].unit,
@@ -97,7 +108,9 @@ static void add_outputs(clsi_fmu *f) {
             v->has_start = 1;
             v->start = f->start_row[k];
         }
-        copy_needs(f, f->n, e->row_needs + k * clsi_needs_width(e));
+        /* the entropy contains that of the outside, an account */
+        int outside = e->s->has_heat && !strcmp(e->columns[k].name, "entropy");
+        copy_needs(f, &e->row_needs, k, e->n_state - (size_t)outside, e->n_state);
         f->output_column[f->n_outputs++] = k;
         f->n++;
     }
@@ -107,8 +120,12 @@ static void add_outputs(clsi_fmu *f) {
                              .variability = "continuous",
                              .initial = "calculated"};
     describe(v, "%s minus what came in, against the start", "energy");
-    if (energy) copy_needs(f, f->n, e->row_needs + energy * clsi_needs_width(e));
-    for (size_t s = nz; s < e->n_state; s++) f->depends[f->n * f->width + s] = s < nz + receivers;
+    if (!energy) /* the time, of which no energy is */
+        for (size_t s = nz; s < nz + receivers; s++) f->row[s - nz] = (uint32_t)s;
+    if (energy)
+        copy_needs(f, &e->row_needs, energy, nz, nz + receivers);
+    else
+        add_needs(f, receivers, f->row);
     f->n++;
 }
 
@@ -124,6 +141,7 @@ static void add_parameters(clsi_fmu *f) {
                                  .has_start = 1,
                                  .start = e->parameter_value[k]};
         describe(v, "parameter %s", v->name);
+        add_needs(f, 0, NULL);
     }
 }
 
@@ -139,6 +157,7 @@ static void add_inputs(clsi_fmu *f) {
                                  .variability = "continuous",
                                  .has_start = 1};
         describe(v, "input %s, held over a step", v->name);
+        add_needs(f, 0, NULL);
         f->input[f->n_inputs++] = k;
     }
 }
@@ -162,6 +181,26 @@ static cls_status find_start_row(clsi_fmu *f, cls_error *error) {
     return failed ? clsi_no_memory(error) : CLS_OK;
 }
 
+static int add_all(clsi_fmu *f) {
+    const clsi_export *e = f->e;
+    clsi_lookup states;
+    int good = clsi_lookup_create(e->n_state, &states);
+    for (size_t k = 0; k < e->n_state && good; k++) clsi_lookup_add(&states, e->states[k].name, k);
+    f->variables[f->n++] = (clsi_fmu_variable){.name = "time",
+                                               .unit = "s",
+                                               .description = "time",
+                                               .causality = "independent",
+                                               .variability = "continuous"};
+    add_needs(f, 0, NULL);
+    if (good) add_states(f);
+    good = good && add_derivatives(f);
+    if (good) add_outputs(f, &states);
+    if (good) add_parameters(f);
+    if (good) add_inputs(f);
+    clsi_lookup_clear(&states);
+    return good && !f->failed;
+}
+
 static cls_status create(clsi_fmu *f, cls_error *error) {
     const clsi_export *e = f->e;
     size_t room = 2 + 2 * e->n_state + e->n_columns + e->n_inputs + e->n_parameters;
@@ -170,20 +209,9 @@ static cls_status create(clsi_fmu *f, cls_error *error) {
     f->input = clsi_calloc(e->n_inputs, sizeof *f->input);
     f->variables = clsi_calloc(room, sizeof *f->variables);
     f->output_column = clsi_calloc(e->n_columns, sizeof *f->output_column);
-    f->depends = clsi_calloc(room * f->width, 1);
-    if (!f->variables || !f->output_column || !f->depends || !f->input)
-        return clsi_no_memory(error);
-    f->variables[f->n++] = (clsi_fmu_variable){.name = "time",
-                                               .unit = "s",
-                                               .description = "time",
-                                               .causality = "independent",
-                                               .variability = "continuous"};
-    add_states(f);
-    if (!add_derivatives(f)) return clsi_no_memory(error);
-    add_outputs(f);
-    add_parameters(f);
-    add_inputs(f);
-    return CLS_OK;
+    f->row = clsi_calloc(f->width + 2, sizeof *f->row);
+    int good = f->variables && f->output_column && f->row && f->input && add_all(f);
+    return good ? CLS_OK : clsi_no_memory(error);
 }
 
 static void clear(clsi_fmu *f) {
@@ -191,7 +219,8 @@ static void clear(clsi_fmu *f) {
     free(f->variables);
     free(f->output_column);
     free(f->start_row);
-    free(f->depends);
+    clsi_needs_clear(&f->depends);
+    free(f->row);
     free(f->input);
 }
 
@@ -210,47 +239,72 @@ static void make_token(clsi_fmu *f, const char *source, const char *header) {
              (unsigned long long)(b & 0xffffffffffffu));
 }
 
-static void append_wrapper(const clsi_fmu *f, clsi_text *out) {
+/* A table of whole numbers `prefix_name`, of the system's sizes. */
+static void append_ints(const clsi_fmu *f, clsi_text *out, const char *name, size_t n,
+                        const int *v) {
+    char full[80];
+    snprintf(full, sizeof full, "%s_%s", f->e->prefix, name);
+    clsi_append_ints(out, f->e, full, n, v, "0");
+}
+
+static int column_of(const clsi_export *e, const char *name) {
+    size_t k = clsi_lookup_find(&e->column_at, name);
+    return k == SIZE_MAX ? -1 : (int)k;
+}
+
+/* v and x: room for a number of each input, state and column. */
+static void append_lists(const clsi_fmu *f, clsi_text *out, int *v, double *x) {
     const clsi_export *e = f->e;
-    clsi_text_printf(out, "/* %s: the functions of FMI %d.0. Written by clausius %s. */\n",
-                     e->prefix, f->version, cls_version());
-    clsi_text_printf(out, "#include \"%s.h\"\n\n", e->prefix);
-    clsi_text_printf(out, "enum { %s_OUTPUTS = %zu, %s_FREE_INPUTS = %zu };\n", e->upper,
-                     f->n_outputs, e->upper, f->n_inputs);
-    clsi_text_printf(out, "static const int %s_free_inputs[] = {", e->prefix);
-    for (size_t k = 0; k < f->n_inputs; k++) clsi_text_printf(out, "%zu, ", f->input[k]);
-    clsi_text_append(out, "0};\n");
+    char full[80];
+    for (size_t k = 0; k < f->n_inputs; k++) v[k] = (int)f->input[k];
+    append_ints(f, out, "free_inputs", f->n_inputs, v);
     clsi_text_printf(out, "static const char %s_token[] = \"%s\";\n", e->prefix, f->token);
     clsi_text_printf(out, "static const double %s_default_step = ", e->prefix);
     clsi_append_number(out, e->sp->options.h);
-    clsi_text_printf(out, ";\nstatic const int %s_output_columns[] = {", e->prefix);
-    for (size_t k = 0; k < f->n_outputs; k++) clsi_text_printf(out, "%zu, ", f->output_column[k]);
-    clsi_text_printf(out,
-                     "0};\n/* the state that a start may give by this output; -1: none */\n"
-                     "static const int %s_output_gives[] = {",
-                     e->prefix);
-    for (size_t k = 0; k < f->n_outputs; k++)
-        clsi_text_printf(out, "%d, ", observes(e, f->output_column[k]));
-    clsi_text_printf(out, "0};\nstatic const double %s_output_start[] = {", e->prefix);
-    for (size_t k = 0; k < f->n_outputs; k++) {
-        clsi_append_number(out, f->start_row[f->output_column[k]]);
-        clsi_text_append(out, ", ");
+    clsi_text_append(out, ";\n");
+    for (size_t k = 0; k < f->n_outputs; k++) v[k] = (int)f->output_column[k];
+    append_ints(f, out, "output_columns", f->n_outputs, v);
+    clsi_text_append(out, "/* the state that a start may give by this output; -1: none */\n");
+    for (size_t k = 0; k < f->n_outputs; k++) v[k] = observes(e, f->output_column[k]);
+    append_ints(f, out, "output_gives", f->n_outputs, v);
+    for (size_t k = 0; k < f->n_outputs; k++) x[k] = f->start_row[f->output_column[k]];
+    snprintf(full, sizeof full, "%s_output_start", e->prefix);
+    clsi_append_doubles(out, e, full, f->n_outputs, x, "0");
+    size_t n = 0;
+    for (size_t s = 0; s < e->n_state; s++) {
+        v[n] = column_of(e, e->states[s].name);
+        n += v[n] >= 0;
     }
-    clsi_text_printf(out, "0};\nstatic const int %s_state_columns[] = {", e->prefix);
-    for (size_t s = 0; s < e->n_state; s++)
-        for (size_t k = 0; k < e->n_columns; k++)
-            if (!strcmp(e->states[s].name, e->columns[k].name)) clsi_text_printf(out, "%zu, ", k);
-    int energy = -1;
-    for (size_t k = 0; k < e->n_columns; k++)
-        if (!strcmp(e->columns[k].name, "energy")) energy = (int)k;
-    clsi_text_printf(out, "0};\nstatic const int %s_energy_column = %d;\n", e->prefix, energy);
+    append_ints(f, out, "state_columns", n, v);
+}
+
+static void append_wrapper(const clsi_fmu *f, clsi_text *out) {
+    const clsi_export *e = f->e;
+    size_t room = e->n_inputs + e->n_state + e->n_columns;
+    int *v = clsi_calloc(room, sizeof *v);
+    double *x = clsi_calloc(room, sizeof *x);
+    clsi_text_printf(out, "/* %s: the functions of FMI %d.0. Written by clausius %s. */\n",
+                     e->prefix, f->version, cls_version());
+    clsi_text_printf(out, "#include \"%s.h\"\n\n", e->prefix);
+    if (e->runs) clsi_append_row_macros(out);
+    clsi_text_printf(out, "enum { %s_OUTPUTS = %zu, %s_FREE_INPUTS = %zu };\n", e->upper,
+                     f->n_outputs, e->upper, f->n_inputs);
+    if (v && x)
+        append_lists(f, out, v, x);
+    else
+        out->failed = 1;
+    free(v);
+    free(x);
+    clsi_text_printf(out, "static const int %s_energy_column = %d;\n", e->prefix,
+                     column_of(e, "energy"));
     clsi_text_printf(out, "static const char *const %s_variables[] = {", e->prefix);
     for (size_t k = 0; k < f->n; k++) {
         clsi_text_append(out, k ? ", " : "");
         clsi_append_string(out, f->variables[k].name);
     }
     clsi_text_append(out, "};\n\n");
-    clsi_append_template(out, e, clsi_export_fmu_text);
+    clsi_append_parts(out, e, clsi_export_fmu_text,
+                      e->sparse ? clsi_export_slopes_text : clsi_export_dense_slopes_text);
     clsi_append_template(out, e, f->version == 3 ? clsi_export_fmi3_text : clsi_export_fmi2_text);
 }
 

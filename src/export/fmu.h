@@ -24,7 +24,9 @@ typedef struct clsi_fmu {
     size_t n_inputs, *input; /* those without a formula: which of the system's */
     double *start_row;       /* (columns) at the default start */
     size_t width;            /* n_state + inputs of the system + parameters + time */
-    unsigned char *depends;  /* (n, width): on these */
+    uint32_t *row;           /* (width) scratch */
+    int failed;              /* no memory for them */
+    clsi_needs depends;      /* rows are variables: on these, ascending */
 } clsi_fmu;
 
 /* Adds the binaries that can be made to `out`; counts them. */

@@ -4,6 +4,7 @@
 #include "expr/program.h"
 #include "simulate/host.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void define(clsi_text *out, const char *macro, const char *argument, size_t value) {
@@ -101,38 +102,43 @@ static int has_outside(const clsi_stepper *sp) {
     return 0;
 }
 
-/* A table of at least one entry; ISO C has none without. */
-static void append_tables(clsi_text *out, const clsi_export *e) {
+/* Tables of at least one entry; ISO C has none without. */
+static void append_lists(clsi_text *out, const clsi_export *e, int *ints, double *doubles) {
     const clsi_stepper *sp = e->sp;
     const clsi_newton nw = {.sp = sp};
-    clsi_text_append(out, "\nstatic const int clsi_of_state[] = {");
-    for (size_t k = 0; k < sp->n_unknowns; k++)
-        clsi_text_printf(out, "%d, ", CLSI_OF_STATE(&nw, (int)k));
-    clsi_text_append(out,
-                     is_in_order(sp)
-                         ? "0};\n#define CLSI_OF_STATE(nw, i) ((void)(nw), (i))\n"
-                         : "0};\n#define CLSI_OF_STATE(nw, i) ((void)(nw), clsi_of_state[i])\n");
-    clsi_text_append(out, "static const int clsi_outside[] = {");
-    for (size_t i = 0; i < sp->nz; i++) clsi_text_append(out, CLSI_OUTSIDE(&nw, i) ? "1, " : "0, ");
+    for (size_t k = 0; k < sp->n_unknowns; k++) ints[k] = CLSI_OF_STATE(&nw, (int)k);
+    clsi_append_ints(out, e, "clsi_of_state", sp->n_unknowns, ints, "0");
+    clsi_text_append(out, is_in_order(sp)
+                              ? "#define CLSI_OF_STATE(nw, i) ((void)(nw), (i))\n"
+                              : "#define CLSI_OF_STATE(nw, i) ((void)(nw), clsi_of_state[i])\n");
+    for (size_t i = 0; i < sp->nz; i++) ints[i] = CLSI_OUTSIDE(&nw, i) != 0;
+    clsi_append_ints(out, e, "clsi_outside", sp->nz, ints, "0");
     clsi_text_append(out, has_outside(sp)
-                              ? "0};\n#define CLSI_OUTSIDE(nw, i) ((void)(nw), clsi_outside[i])\n"
-                              : "0};\n#define CLSI_OUTSIDE(nw, i) ((void)(nw), 0)\n");
-    clsi_text_append(out, "static const int clsi_guarded[] = {");
-    for (size_t k = 0; k < sp->n_guarded; k++) clsi_text_printf(out, "%zu, ", sp->guarded[k]);
+                              ? "#define CLSI_OUTSIDE(nw, i) ((void)(nw), clsi_outside[i])\n"
+                              : "#define CLSI_OUTSIDE(nw, i) ((void)(nw), 0)\n");
+    for (size_t k = 0; k < sp->n_guarded; k++) ints[k] = (int)sp->guarded[k];
+    clsi_append_ints(out, e, "clsi_guarded", sp->n_guarded, ints, "0");
     for (int high = 0; high < 2; high++) {
-        clsi_text_append(out, high ? "0};\nstatic const double clsi_high[] = {"
-                                   : "0};\nstatic const double clsi_low[] = {");
-        for (size_t k = 0; k < sp->n_guarded; k++) {
-            clsi_append_number(out, high ? CLSI_HIGH(&nw, k) : CLSI_LOW(&nw, k));
-            clsi_text_append(out, ", ");
-        }
+        for (size_t k = 0; k < sp->n_guarded; k++)
+            doubles[k] = high ? CLSI_HIGH(&nw, k) : CLSI_LOW(&nw, k);
+        clsi_append_doubles(out, e, high ? "clsi_high" : "clsi_low", sp->n_guarded, doubles, "0");
     }
-    clsi_text_append(out, "0};\nstatic const double clsi_stages[] = {");
-    for (size_t k = 0; k < sp->scheme->n_composition; k++) {
-        clsi_append_number(out, sp->scheme->composition[k]);
-        clsi_text_append(out, ", ");
-    }
-    clsi_text_append(out, "0};\n");
+    clsi_append_doubles(out, e, "clsi_stages", sp->scheme->n_composition, sp->scheme->composition,
+                        "0");
+}
+
+static void append_tables(clsi_text *out, const clsi_export *e) {
+    const clsi_stepper *sp = e->sp;
+    size_t room = sp->n_unknowns + sp->nz + sp->n_guarded;
+    int *ints = clsi_calloc(room, sizeof *ints);
+    double *doubles = clsi_calloc(room, sizeof *doubles);
+    clsi_text_append(out, "\n");
+    if (ints && doubles)
+        append_lists(out, e, ints, doubles);
+    else
+        out->failed = 1;
+    free(ints);
+    free(doubles);
 }
 
 static void append_runs(clsi_text *out, const clsi_export *e) {

@@ -370,7 +370,7 @@ static cls_status write_functions(clsi_export *e, const listed *base, const list
     cls_status status = tables ? CLS_OK : clsi_no_memory(error);
     if (status == CLS_OK) status = write_all(e, base, open, s, tables, choices, &functions, error);
     if (status == CLS_OK && functions.failed) status = clsi_no_memory(error);
-    if (status == CLS_OK) clsi_tables_append(tables, out);
+    if (status == CLS_OK) clsi_tables_append(tables, e->runs, out);
     if (status == CLS_OK) status = clsi_name_constants(functions.data, out, error);
     clsi_tables_free(&tables);
     clsi_text_clear(&functions);

@@ -18,7 +18,7 @@ size_t clsi_needs_width(const clsi_export *e) {
 
 /* Of the variant with symbols, where there is one. */
 static int wants_needs(const clsi_export *e, const clsi_variant *v) {
-    return e->row_needs && v == (e->open.sp ? &e->open : &e->base);
+    return e->wants_needs && v == (e->open.sp ? &e->open : &e->base);
 }
 
 static void build_nothing(clsi_step *st) {
@@ -65,14 +65,34 @@ static cls_status slopes_of(clsi_export *e, cls_graph *g, const places *to, cons
     return status;
 }
 
-/* Of which of `by` any of the nodes is made. */
-static cls_status mark_needs(const cls_graph *g, size_t count, const cls_node *nodes, size_t n,
-                             const cls_node *by, unsigned char *out, cls_error *error) {
-    clsi_cone cone;
-    if (!clsi_cone_create(g, count, nodes, &cone)) return clsi_no_memory(error);
-    for (size_t k = 0; k < n; k++) out[k] = clsi_cone_at(&cone, by[k]) != 0;
-    clsi_cone_free(&cone);
-    return CLS_OK;
+/* An FMU says of each rate and each output on what it depends, as text: so many pairs are some 300 MB of it. */
+static const double MOST_NEEDS = 2e7;
+
+/* Not more of them than may be. */
+static cls_status check_needs(const clsi_export *e, const clsi_needs *x, cls_error *error) {
+    if ((double)x->start[x->m] <= MOST_NEEDS) return CLS_OK;
+    return clsi_fail(error, CLS_USAGE,
+                     "'%s' has %zu states and %zu columns, and an FMU says of each rate and each "
+                     "column on which states it depends: here that are more than %.0f pairs, which "
+                     "is too much; export it as c",
+                     e->s->name, e->n_state, e->n_columns, MOST_NEEDS);
+}
+
+/* A row more, of what any of the nodes is made of. */
+static cls_status add_needs(const clsi_export *e, const cls_graph *g, clsi_needs *to,
+                            const clsi_known *known, size_t count, const cls_node *nodes,
+                            cls_error *error) {
+    if (!clsi_needs_add_cone(to, g, known, count, nodes)) return clsi_no_memory(error);
+    return check_needs(e, to, error);
+}
+
+/* A row more, as row k is. */
+static cls_status repeat_needs(const clsi_export *e, clsi_needs *to, const clsi_known *known,
+                               size_t k, cls_error *error) {
+    size_t n = to->start[k + 1] - to->start[k];
+    if (n) memcpy(known->row, to->of + to->start[k], n * sizeof *known->row);
+    if (!clsi_needs_add(to, n, known->row)) return clsi_no_memory(error);
+    return check_needs(e, to, error);
 }
 
 /* M, (nz, nz) or its entries. */
@@ -91,52 +111,95 @@ static size_t column_of_mass(const masses *M, size_t k) {
     return M->pattern ? M->pattern->column[k] : k % M->nz;
 }
 
-/* What the rows behind the positions are made of. */
-static size_t mix(const masses *M, size_t nq, cls_node zero, const cls_node *rate,
-                  unsigned char *seen, cls_node *out) {
+/* Rows behind the positions that M^-1 mixes: those that entries of M connect; of a matrix, all. */
+typedef struct blocks {
+    uint32_t *root; /* (nz) the first row of each row's block */
+    uint32_t *next; /* (nz) the next one in it; 0: none */
+    size_t *made;   /* (nz) of roots: the row that has the needs of all, + 1; 0: none yet */
+} blocks;
+
+static uint32_t root_of(uint32_t *root, uint32_t k) {
+    while (root[k] != k) k = root[k] = root[root[k]];
+    return k;
+}
+
+static void connect(uint32_t *root, size_t a, size_t b) {
+    uint32_t x = root_of(root, (uint32_t)a), y = root_of(root, (uint32_t)b);
+    root[x > y ? x : y] = x > y ? y : x;
+}
+
+static void blocks_clear(blocks *b) {
+    free(b->root);
+    free(b->made);
+}
+
+static int blocks_create(const masses *M, size_t nq, cls_node zero, blocks *b) {
+    size_t nz = M->nz, begin, end;
+    *b = (blocks){.root = clsi_calloc(3 * nz, sizeof *b->root),
+                  .made = clsi_calloc(nz, sizeof *b->made)};
+    if (!b->root || !b->made) return 0;
+    b->next = b->root + nz;
+    uint32_t *last = b->next + nz;
+    for (size_t r = 0; r < nz; r++) b->root[r] = (uint32_t)r;
+    for (size_t r = nq; r < nz; r++) {
+        if (!M->pattern && r > nq) connect(b->root, nq, r);
+        row_of_mass(M, r, &begin, &end);
+        for (size_t k = begin; k < end && M->pattern; k++)
+            if (column_of_mass(M, k) >= nq && M->node[k] != zero)
+                connect(b->root, r, column_of_mass(M, k));
+    }
+    for (size_t r = nq; r < nz; r++) {
+        uint32_t root = b->root[r] = root_of(b->root, (uint32_t)r);
+        if (root != r) b->next[last[root]] = (uint32_t)r;
+        last[root] = (uint32_t)r;
+    }
+    return 1;
+}
+
+/* What the rows of a block are made of. */
+static size_t mix(const masses *M, const blocks *b, uint32_t root, size_t nq, cls_node zero,
+                  const cls_node *rate, cls_node *out) {
     size_t n = 0, begin, end;
-    for (size_t r = nq; r < M->nz; r++) {
+    for (uint32_t r = root;; r = b->next[r]) {
         out[n++] = rate[r];
         row_of_mass(M, r, &begin, &end);
         for (size_t k = begin; k < end; k++) {
             size_t j = column_of_mass(M, k);
             if (M->node[k] == zero) continue;
             out[n++] = M->node[k];
-            if (j < nq && !seen[j]) out[n++] = rate[j], seen[j] = 1;
+            if (j < nq) out[n++] = rate[j];
         }
+        if (!b->next[r]) break;
     }
     return n;
 }
 
-/* Which rates depend on which states. M^-1 mixes all rows behind the positions: these need what any
- * of them needs, and what q' needs where y depends on q. */
+/* Which rates depend on which states. M^-1 mixes the rows of a block: these need what any of them needs, and what q'
+ * needs where y depends on q. */
 static cls_status find_needs(clsi_export *e, const clsi_step *st, const cls_node *rate,
                              const masses *M, const cls_node *by, cls_error *error) {
-    cls_graph *g = st->g;
-    size_t nz = st->nz, nq = st->nq, width = clsi_needs_width(e);
-    cls_node zero = cls_constant(g, 0), *mixed = NULL;
-    unsigned char *shared = NULL, *seen = NULL;
-    cls_status status = CLS_OK;
+    size_t nz = st->nz, nq = st->nq;
+    cls_node zero = cls_constant(st->g, 0), *mixed = clsi_calloc(nz + 2 * M->count, sizeof *mixed);
+    clsi_known known = {0};
+    blocks b = {0};
+    clsi_needs *to = &e->rate_needs;
+    int good = mixed && clsi_known_create(clsi_needs_width(e), by, &known) &&
+               (e->identity || blocks_create(M, nq, zero, &b));
+    cls_status status = good ? CLS_OK : clsi_no_memory(error);
     for (size_t i = 0; i < e->n_state && status == CLS_OK; i++) {
-        unsigned char *to = e->rate_needs + i * width;
         if (e->identity || i < nq || i >= nz) {
-            status = mark_needs(g, 1, rate + i, width, by, to, error);
-            continue;
+            status = add_needs(e, st->g, to, &known, 1, rate + i, error);
+        } else if (b.made[b.root[i]]) {
+            status = repeat_needs(e, to, &known, b.made[b.root[i]] - 1, error);
+        } else {
+            size_t n = mix(M, &b, b.root[i], nq, zero, rate, mixed);
+            status = add_needs(e, st->g, to, &known, n, mixed, error);
+            b.made[b.root[i]] = i + 1;
         }
-        if (shared) {
-            memcpy(to, shared, width);
-            continue;
-        }
-        mixed = clsi_calloc(2 * nz + M->count, sizeof *mixed);
-        seen = clsi_calloc(nz, 1);
-        status = mixed && seen ? CLS_OK : clsi_no_memory(error);
-        if (status == CLS_OK)
-            status =
-                mark_needs(g, mix(M, nq, zero, rate, seen, mixed), mixed, width, by, to, error);
-        shared = to;
     }
+    clsi_known_clear(&known);
+    blocks_clear(&b);
     free(mixed);
-    free(seen);
     return status;
 }
 
@@ -319,8 +382,13 @@ static cls_status compile_row(clsi_export *e, clsi_variant *v, cls_error *error)
     if (status == CLS_OK)
         status =
             cls_program_create(g, 1 + e->n_state + nu + np, in, count, slope, &v->row_slope, error);
-    for (size_t k = 0; k < n && status == CLS_OK && wants_needs(e, v); k++)
-        status = mark_needs(g, 1, nodes + k, width, by, e->row_needs + k * width, error);
+    if (status == CLS_OK && wants_needs(e, v)) {
+        clsi_known at;
+        if (!clsi_known_create(width, by, &at)) status = clsi_no_memory(error);
+        for (size_t k = 0; k < n && status == CLS_OK; k++)
+            status = add_needs(e, g, &e->row_needs, &at, 1, nodes + k, error);
+        clsi_known_clear(&at);
+    }
     free(slope);
     free(nodes);
     return status;

@@ -10,6 +10,7 @@
  * is a zero in it. */
 #include "export/export.h"
 #include "expr/graph.h"
+#include "expr/progressions.h"
 #include "system/sparse_lu.h"
 #include <stdlib.h>
 #include <string.h>
@@ -123,36 +124,12 @@ void clsi_equations_clear(clsi_export *e) {
 
 enum { MOST_RUNS = 6 };
 
-/* Numbers of a table of either kind. */
-typedef struct numbers {
-    const uint32_t *index;
-    const size_t *start;
-} numbers;
-
-static long number_at(const numbers *v, size_t k) {
-    return v->start ? (long)v->start[k] : (long)v->index[k];
-}
-
-/* Where the progression that begins at k ends. */
-static size_t end_of_run(const numbers *v, size_t n, size_t k) {
-    long step = k + 1 < n ? number_at(v, k + 1) - number_at(v, k) : 0;
-    size_t end = k + 1;
-    while (end < n && number_at(v, end) - number_at(v, end - 1) == step) end++;
-    return end;
-}
-
-static size_t count_runs(const numbers *v, size_t n) {
-    size_t count = 0;
-    for (size_t k = 0; k < n && count <= MOST_RUNS; k = end_of_run(v, n, k)) count++;
-    return count;
-}
-
 /* k < 40 ? 3 * k + 1 : 7 */
-static void append_runs(clsi_text *out, const numbers *v, size_t n) {
+static void append_runs(clsi_text *out, const uint32_t *v, size_t n) {
     for (size_t k = 0, end; k < n; k = end) {
-        end = end_of_run(v, n, k);
-        long step = end > k + 1 ? number_at(v, k + 1) - number_at(v, k) : 0;
-        long first = number_at(v, k) - step * (long)k;
+        end = clsi_progression_end(n, v, k, 1);
+        long step = clsi_progression_step(v, k, 1, end);
+        long first = (long)v[k] - step * (long)k;
         if (end < n) clsi_text_printf(out, "(k) < %zu ? ", end);
         if (step)
             clsi_text_printf(out, "%ld * (k) %c %ld", step, first < 0 ? '-' : '+', labs(first));
@@ -163,22 +140,31 @@ static void append_runs(clsi_text *out, const numbers *v, size_t n) {
 }
 
 /* CLSI_name(k): a few progressions, as arrays of equal cells have them, or a table. */
-static void append_numbers(clsi_text *out, const char *name, size_t n, numbers v) {
-    if (n && count_runs(&v, n) <= MOST_RUNS) {
+static void append_numbers(clsi_text *out, const clsi_export *e, const char *name, size_t n,
+                           const uint32_t *v) {
+    if (n && clsi_progressions_count(1, n, v, 1, MOST_RUNS) <= MOST_RUNS) {
         clsi_text_printf(out, "#define CLSI_%s(k) (", name);
-        append_runs(out, &v, n);
+        append_runs(out, v, n);
         clsi_text_append(out, ")\n");
         return;
     }
-    clsi_text_printf(out, "static const uint32_t clsi_table_%s[] = {", name);
-    for (size_t k = 0, line = out->length; k < n; k++) {
-        if (out->length - line > 90) {
-            clsi_text_append(out, "\n  ");
-            line = out->length;
-        }
-        clsi_text_printf(out, "%ld,", number_at(&v, k));
+    char table[48];
+    snprintf(table, sizeof table, "clsi_table_%s", name);
+    clsi_append_list(out, "uint32_t", table, n, v, e->runs, NULL, NULL);
+    clsi_text_printf(out, "#define CLSI_%s(k) ((int)%s[k])\n", name, table);
+}
+
+/* The same of offsets. */
+static void append_starts(clsi_text *out, const clsi_export *e, const char *name,
+                          const clsi_pattern *p) {
+    uint32_t *v = clsi_malloc((p->m + 1) * sizeof *v);
+    if (!v) {
+        out->failed = 1;
+        return;
     }
-    clsi_text_printf(out, "0};\n#define CLSI_%s(k) ((int)clsi_table_%s[k])\n", name, name);
+    for (size_t k = 0; k <= p->m; k++) v[k] = (uint32_t)p->start[k];
+    append_numbers(out, e, name, p->m + 1, v);
+    free(v);
 }
 
 /* A diagonal has no tables: the same operations. */
@@ -197,13 +183,13 @@ static size_t work_of(const clsi_sparse_lu *lu) {
 
 void clsi_append_slopes(clsi_text *out, const clsi_export *e) {
     if (!e->sparse) return;
-    append_numbers(out, "SLOPE_FIRST", e->slopes.m + 1, (numbers){NULL, e->slopes.start});
-    append_numbers(out, "SLOPE_COLUMN", e->slopes.n, (numbers){e->slopes.column, NULL});
-    append_numbers(out, "ROW_FIRST", e->row_slopes.m + 1, (numbers){NULL, e->row_slopes.start});
-    append_numbers(out, "ROW_COLUMN", e->row_slopes.n, (numbers){e->row_slopes.column, NULL});
-    append_numbers(out, "WANT_FIRST", e->given.m + 1, (numbers){NULL, e->given.start});
-    append_numbers(out, "WANT_COLUMN", e->given.n, (numbers){e->given.column, NULL});
-    append_numbers(out, "WANT_FROM", e->given.n, (numbers){e->given_from, NULL});
+    append_starts(out, e, "SLOPE_FIRST", &e->slopes);
+    append_numbers(out, e, "SLOPE_COLUMN", e->slopes.n, e->slopes.column);
+    append_starts(out, e, "ROW_FIRST", &e->row_slopes);
+    append_numbers(out, e, "ROW_COLUMN", e->row_slopes.n, e->row_slopes.column);
+    append_starts(out, e, "WANT_FIRST", &e->given);
+    append_numbers(out, e, "WANT_COLUMN", e->given.n, e->given.column);
+    append_numbers(out, e, "WANT_FROM", e->given.n, e->given_from);
     if (!e->given_lu) clsi_append_template(out, e, diagonal_want);
     clsi_text_printf(
         out,

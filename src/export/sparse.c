@@ -2,30 +2,47 @@
  * elimination (system/sparse_lu.c found them) and its loops (sparse_lu.inc), so that the operations,
  * their order and the bits are the library's; a matrix of zeros is neither kept nor worked through. */
 #include "export/export.h"
+#include "expr/progressions.h"
 #include "system/sparse_lu.h"
+#include <stdlib.h>
 #include <string.h>
 
-static void append_indices(clsi_text *out, const char *name, const char *table, size_t n,
-                           const uint32_t *indices, const size_t *starts) {
-    size_t line = out->length;
-    clsi_text_printf(out, "static const CLSI_LU_INDEX clsi_lu_%s_%s[] = {", name, table);
-    for (size_t k = 0; k < n; k++) {
-        if (out->length - line > 90) {
-            clsi_text_append(out, "\n  ");
-            line = out->length;
-        }
-        clsi_text_printf(out, "%zu%s", starts ? starts[k] : indices[k], k + 1 < n ? "," : "};\n");
+/* Offsets, which are size_t here, as a list. */
+static void append_starts(clsi_text *out, const clsi_export *e, const char *name, size_t n,
+                          const size_t *starts) {
+    uint32_t *v = clsi_malloc((n + 1) * sizeof *v);
+    if (!v) {
+        out->failed = 1;
+        return;
     }
+    for (size_t k = 0; k < n; k++) v[k] = (uint32_t)starts[k];
+    clsi_append_list(out, "CLSI_LU_INDEX", name, n, v, e->runs, NULL, NULL);
+    free(v);
 }
 
-static void append_lu_tables(clsi_text *out, const char *name, const clsi_sparse_lu *lu) {
-    append_indices(out, name, "first", lu->n + 1, NULL, lu->first);
-    append_indices(out, name, "diagonal", lu->n, NULL, lu->diagonal);
-    append_indices(out, name, "column", lu->first[lu->n], lu->column, NULL);
-    append_indices(out, name, "from", lu->n + 1, NULL, lu->from);
-    append_indices(out, name, "target", lu->n_entries, lu->target, NULL);
-    append_indices(out, name, "source", lu->n_entries, lu->source, NULL);
-    append_indices(out, name, "order", lu->n, lu->order, NULL);
+static void append_lu_tables(clsi_text *out, const clsi_export *e, const char *name,
+                             const clsi_sparse_lu *lu) {
+    const struct {
+        const char *name;
+        size_t n;
+        const uint32_t *index;
+        const size_t *start;
+    } tables[] = {{"first", lu->n + 1, NULL, lu->first},
+                  {"diagonal", lu->n, NULL, lu->diagonal},
+                  {"column", lu->first[lu->n], lu->column, NULL},
+                  {"from", lu->n + 1, NULL, lu->from},
+                  {"target", lu->n_entries, lu->target, NULL},
+                  {"source", lu->n_entries, lu->source, NULL},
+                  {"order", lu->n, lu->order, NULL}};
+    for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
+        char full[48];
+        snprintf(full, sizeof full, "clsi_lu_%s_%s", name, tables[k].name);
+        if (tables[k].start)
+            append_starts(out, e, full, tables[k].n, tables[k].start);
+        else
+            clsi_append_list(out, "CLSI_LU_INDEX", full, tables[k].n, tables[k].index, e->runs,
+                             NULL, NULL);
+    }
 }
 
 /* Newton's work is kept in his struct, that of other equations is the caller's. */
@@ -77,7 +94,7 @@ void clsi_append_sparse(clsi_text *out, const clsi_export *e) {
     }
     for (int k = 0; k < 2; k++)
         if (more[k].lu) {
-            append_lu_tables(out, more[k].name, more[k].lu);
+            append_lu_tables(out, e, more[k].name, more[k].lu);
             append_lu_calls(out, more[k].name, more[k].lu->n, 0);
         }
     if (none) {
@@ -85,9 +102,9 @@ void clsi_append_sparse(clsi_text *out, const clsi_export *e) {
                               "#define CLSI_SPARSE_SOLVE(nw, b) ((void)(nw), (void)(b))\n");
         return;
     }
-    if (given) append_lu_tables(out, "given", given);
+    if (given) append_lu_tables(out, e, "given", given);
     if (given) append_lu_calls(out, "given", given->n, 1);
-    if (both || !given) append_lu_tables(out, "open", open);
+    if (both || !given) append_lu_tables(out, e, "open", open);
     if (both || !given) append_lu_calls(out, "open", open->n, 1);
     const char *one = given ? "given" : "open";
     if (both)

@@ -30,21 +30,20 @@ static void number(clsi_text *out, const char *name, double value) {
 
 /* ---- units ---- */
 
-static int first_use(const clsi_fmu *f, size_t k) {
-    for (size_t i = 0; i < k; i++)
-        if (f->variables[i].unit && !strcmp(f->variables[i].unit, f->variables[k].unit)) return 0;
-    return 1;
-}
-
 static void append_units(clsi_text *out, const clsi_fmu *f) {
+    clsi_lookup seen;
+    if (!clsi_lookup_create(f->n, &seen)) out->failed = 1;
     clsi_text_append(out, "  <UnitDefinitions>\n");
-    for (size_t k = 0; k < f->n; k++) {
-        if (!f->variables[k].unit || !first_use(f, k)) continue;
+    for (size_t k = 0; k < f->n && !out->failed; k++) {
+        const char *unit = f->variables[k].unit;
+        if (!unit || clsi_lookup_find(&seen, unit) != SIZE_MAX) continue;
+        clsi_lookup_add(&seen, unit, k);
         clsi_text_append(out, "    <Unit");
         attribute(out, "name", f->variables[k].unit);
         clsi_text_append(out, "/>\n");
     }
     clsi_text_append(out, "  </UnitDefinitions>\n");
+    clsi_lookup_clear(&seen);
 }
 
 /* ---- variables ---- */
@@ -69,20 +68,39 @@ static void append_variable(clsi_text *out, const clsi_fmu *f, size_t k) {
 
 /* ---- structure ---- */
 
-static int depends(const clsi_fmu *f, size_t k, size_t known) {
-    return f->depends[k * f->width + known];
+/* Value references as the version counts them, with blanks between. */
+typedef struct references {
+    clsi_text *out;
+    size_t first; /* FMI 2.0 counts from 1 */
+    int some;
+} references;
+
+static void append_reference(references *r, size_t k) {
+    clsi_text_printf(r->out, "%s%zu", r->some ? " " : "", k + r->first);
+    r->some = 1;
 }
 
-/* The same at the start, where directions and attitudes are brought to length one: on a component as on all. */
-static int depends_at_start(const clsi_fmu *f, size_t k, size_t state) {
+/* States, of which a direction or an attitude is brought to length one at the start: on a component as on all. */
+static void append_units_at_start(references *r, const clsi_fmu *f, size_t k) {
     const cls_system *s = f->e->s;
-    for (size_t i = 0; i < s->n_units; i++) {
-        const clsi_unit *u = &s->units[i];
-        if (state < u->first || state >= u->first + u->count) continue;
-        for (size_t j = u->first; j < u->first + u->count; j++)
-            if (depends(f, k, j)) return 1;
+    for (size_t state = 0; state < f->e->n_state; state++) {
+        int some = clsi_needs_has(&f->depends, k, state);
+        for (size_t i = 0; i < s->n_units; i++) {
+            const clsi_unit *u = &s->units[i];
+            if (state < u->first || state >= u->first + u->count) continue;
+            for (size_t j = u->first; j < u->first + u->count; j++)
+                some |= clsi_needs_has(&f->depends, k, j);
+        }
+        if (some) append_reference(r, 1 + state);
     }
-    return depends(f, k, state);
+}
+
+/* What variable k depends on from `first` to last - 1 of all that may be, of which the first has the reference `as`. */
+static void append_range(references *r, const clsi_fmu *f, size_t k, size_t first, size_t last,
+                         size_t as) {
+    const clsi_needs *x = &f->depends;
+    for (size_t i = x->start[k]; i < x->start[k + 1]; i++)
+        if (x->of[i] >= first && x->of[i] < last) append_reference(r, as + x->of[i] - first);
 }
 
 /* Known are the states, the inputs, time, and at the start the parameters. */
@@ -91,28 +109,20 @@ static void append_unknown(clsi_text *out, const clsi_fmu *f, const char *tag, s
     const clsi_export *e = f->e;
     size_t parameters = e->n_state + e->sp->nu, first = f->n - f->n_inputs - e->n_parameters;
     int three = f->version == 3;
+    references r = {out, three ? 0 : 1, 0};
     clsi_text_printf(out,
                      three ? "    <%s valueReference=\"%zu\" dependencies=\""
                            : "      <%s index=\"%zu\" dependencies=\"",
-                     tag, k + (three ? 0 : 1));
-    int some = depends(f, k, f->width - 1);
-    if (some) clsi_text_append(out, three ? "0" : "1");
-    for (size_t s = 0; s < f->e->n_state; s++)
-        if (at_start ? depends_at_start(f, k, s) : depends(f, k, s)) {
-            clsi_text_printf(out, "%s%zu", some ? " " : "", 1 + s + (three ? 0 : 1));
-            some = 1;
-        }
-    for (size_t i = 0; i < e->n_parameters && at_start; i++)
-        if (depends(f, k, parameters + i)) {
-            clsi_text_printf(out, "%s%zu", some ? " " : "", first + i + (three ? 0 : 1));
-            some = 1;
-        }
+                     tag, k + r.first);
+    append_range(&r, f, k, f->width - 1, f->width, 0);
+    if (at_start && e->s->n_units)
+        append_units_at_start(&r, f, k);
+    else
+        append_range(&r, f, k, 0, e->n_state, 1);
+    if (at_start) append_range(&r, f, k, parameters, parameters + e->n_parameters, first);
     for (size_t i = 0; i < f->n_inputs; i++)
-        if (depends(f, k, f->e->n_state + f->input[i])) {
-            clsi_text_printf(out, "%s%zu", some ? " " : "",
-                             f->n - f->n_inputs + i + (three ? 0 : 1));
-            some = 1;
-        }
+        if (clsi_needs_has(&f->depends, k, e->n_state + f->input[i]))
+            append_reference(&r, f->n - f->n_inputs + i);
     clsi_text_append(out, "\"/>\n");
 }
 

@@ -2,10 +2,12 @@
  *
  *     for (int i = 0; i < 196; i++) room[700 + i] = room[at3[i]] - room[17 + at3[i]];
  *
- * Operands that are side by side, or all the same, need no table; tables begin at 0, so that all programs of a model
- * read the same few. Constants that reach a function, or differ from one to the next, stand in an array that
- * is volatile, as those of statements are (emit_c.c). */
+ * Operands that are side by side, or all the same, need no table; a loop whose operands are few progressions, one after
+ * the other or in turn, is cut into as many loops without one (progressions.h). Other tables begin at 0, so that
+ * all programs of a model read the same few. Constants that reach a function, or differ from one to the next,
+ * stand in an array that is volatile, as those of statements are (emit_c.c). */
 #include "expr/loops.h"
+#include "expr/progressions.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,21 +54,15 @@ static size_t table_of(clsi_tables *t, size_t n, const uint32_t *v) {
     return t->n++;
 }
 
-void clsi_tables_append(const clsi_tables *t, clsi_text *out) {
+void clsi_tables_append(const clsi_tables *t, int runs, clsi_text *out) {
     for (size_t k = 0; k < t->n; k++) {
         uint32_t most = 0;
+        char name[32];
         for (size_t i = 0; i < t->list[k].n; i++)
             if (t->list[k].v[i] > most) most = t->list[k].v[i];
-        clsi_text_printf(out, "static const %s at%zu[] = {", most < 65536 ? "uint16_t" : "uint32_t",
-                         k);
-        for (size_t i = 0, line = out->length; i < t->list[k].n; i++) {
-            if (out->length - line > 90) {
-                clsi_text_append(out, "\n");
-                line = out->length;
-            }
-            clsi_text_printf(out, "%s%u", i ? "," : "", (unsigned)t->list[k].v[i]);
-        }
-        clsi_text_append(out, "};\n");
+        snprintf(name, sizeof name, "at%zu", k);
+        clsi_append_list(out, most < 65536 ? "uint16_t" : "uint32_t", name, t->list[k].n,
+                         t->list[k].v, runs, NULL, NULL);
     }
     clsi_text_append(out, t->n ? "\n" : "");
 }
@@ -100,9 +96,7 @@ static size_t value_number(writer *w, double value) {
 }
 
 static int is_linear(size_t n, const uint32_t *v) {
-    for (size_t i = 2; i < n; i++)
-        if ((int64_t)v[i] - v[i - 1] != (int64_t)v[1] - v[0]) return 0;
-    return 1;
+    return clsi_progression_end(n, v, 0, 1) >= n;
 }
 
 /* first + step*i */
@@ -141,12 +135,24 @@ static const char *space_of(const writer *w, uint32_t reg) {
     return reg >= w->l->p->n_constants + w->l->p->n_inputs ? "room" : "in";
 }
 
+static int are_same(size_t n, const uint32_t *reg) {
+    size_t i = 1;
+    while (i < n && reg[i] == reg[0]) i++;
+    return i >= n;
+}
+
+/* Where registers of one space are there. */
+static void find_indices(writer *w, size_t n, const uint32_t *reg, uint32_t *index) {
+    const cls_program *p = w->l->p;
+    for (size_t i = 0; i < n; i++)
+        index[i] = reg[i] < p->n_constants ? (uint32_t)value_number(w, p->constants[reg[i]])
+                                           : place_of(w, reg[i]);
+}
+
 /* Registers reg[0 .. n) that are all of one space, as what loop i reads. */
 static void append_registers(writer *w, clsi_text *out, size_t n, const uint32_t *reg, int opaque) {
     const cls_program *p = w->l->p;
-    int same = 1;
-    for (size_t i = 1; i < n; i++) same &= reg[i] == reg[0];
-    if (reg[0] < p->n_constants && same && !opaque) {
+    if (reg[0] < p->n_constants && are_same(n, reg) && !opaque) {
         clsi_emit_literal(out, p->constants[reg[0]]);
         return;
     }
@@ -154,9 +160,7 @@ static void append_registers(writer *w, clsi_text *out, size_t n, const uint32_t
         out->failed = 1;
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        w->index[i] = reg[i] < p->n_constants ? (uint32_t)value_number(w, p->constants[reg[i]])
-                                              : place_of(w, reg[i]);
+    find_indices(w, n, reg, w->index);
     if (reg[0] < p->n_constants)
         clsi_text_printf(out, "%s_constants[", w->name);
     else
@@ -179,30 +183,119 @@ static void append_exponent(void *context, clsi_text *out, double value) {
     clsi_text_printf(out, "%s_constants[%zu]", w->name, value_number(w, value));
 }
 
+/* ---- pieces ---- */
+
+enum { MOST_PIECES = 12, MOST_STRIDE = 4 };
+
+/* How lists are cut: in pieces of progressions with a stride, so many of them; none where tables are better. */
+typedef struct cut {
+    size_t stride, pieces;
+} cut;
+
+/* The characters of their tables; those that are progressions need none. */
+static size_t size_of_tables(size_t count, size_t n, const uint32_t *lists) {
+    size_t size = 0;
+    for (size_t j = 0; j < count; j++) {
+        const uint32_t *v = lists + j * n;
+        if (is_linear(n, v)) continue;
+        for (size_t i = 0; i < n; i++) size += 3 + (v[i] > 99) + (v[i] > 999) + (v[i] > 9999);
+    }
+    return size;
+}
+
+/* Lists (count, n) that the loop of a text of so many characters reads. in_order: one after the other. */
+static cut find_cut(size_t count, size_t n, const uint32_t *lists, size_t text, int in_order) {
+    cut best = {1, MOST_PIECES + 1};
+    for (size_t stride = 1; stride <= (in_order ? 1 : (size_t)MOST_STRIDE); stride++) {
+        size_t pieces = clsi_progressions_count(count, n, lists, stride, best.pieces - 1);
+        if (pieces < best.pieces) best = (cut){stride, pieces};
+    }
+    if (best.pieces > MOST_PIECES || (best.pieces - 1) * text > size_of_tables(count, n, lists))
+        best.pieces = 0;
+    return best;
+}
+
+/* Calls append for the pieces (first, count, stride) of lists (count, n). */
+typedef void append_piece(writer *w, const void *what, size_t first, size_t n, size_t stride);
+
+static void append_pieces(writer *w, const cut *c, size_t count, size_t n, const uint32_t *lists,
+                          append_piece *append, const void *what) {
+    for (size_t from = 0; from < c->stride; from++)
+        for (size_t k = from, end; k < n; k = end) {
+            end = clsi_progressions_end(count, n, lists, k, c->stride);
+            append(w, what, k, (end - k) / c->stride, c->stride);
+        }
+}
+
 /* ---- loops ---- */
 
-static void append_loop(writer *w, const clsi_loop *loop) {
+/* Members first, first + stride, ... of a loop as one, n of them, read from w->leaf. */
+static void append_members(writer *w, const void *what, size_t first, size_t n, size_t stride) {
+    const clsi_loop *loop = what;
     const clsi_rolled *l = w->l;
     const uint32_t *member = l->members + loop->first;
     uint32_t leaf[CLSI_LOOP_LEAVES];
-    w->n = loop->n;
-    w->n_leaves = clsi_loop_leaves(l, member[0], leaf);
-    if (!clsi_grow(&w->leaf, &w->leaf_capacity, w->n * w->n_leaves, sizeof *w->leaf)) {
-        w->out->failed = 1;
-        return;
-    }
-    for (size_t i = 0; i < w->n; i++) {
-        (void)clsi_loop_leaves(l, member[i], leaf);
-        for (size_t j = 0; j < w->n_leaves; j++) w->leaf[j * w->n + i] = leaf[j];
+    w->n = n;
+    for (size_t i = 0; i < n; i++) {
+        (void)clsi_loop_leaves(l, member[first + i * stride], leaf);
+        for (size_t j = 0; j < w->n_leaves; j++) w->leaf[j * n + i] = leaf[j];
     }
     clsi_places places = {append_leaf, append_exponent, w};
     clsi_piece e = {.p = l->p, .size = l->size, .places = &places};
-    if (loop->n > 1) clsi_text_printf(w->out, "  for (int i = 0; i < %u; i++) ", (unsigned)loop->n);
-    clsi_text_append(w->out, loop->n > 1 ? "room[" : "  room[");
-    append_linear(w->out, loop->place, loop->n > 1);
+    clsi_text_append(w->out, "  ");
+    if (n > 1) clsi_text_printf(w->out, "for (int i = 0; i < %zu; i++) ", n);
+    clsi_text_append(w->out, "room[");
+    append_linear(w->out, loop->place + (uint32_t)first, n > 1 ? (int64_t)stride : 0);
     clsi_text_append(w->out, "] = ");
-    clsi_emit_expression(w->out, &e, member[0]);
+    clsi_emit_expression(w->out, &e, member[first]);
     clsi_text_append(w->out, ";\n");
+}
+
+/* The indices of what members read, where these are not all one constant, into w->index; how many lists. Whether
+ * the loop reads its own results. */
+static size_t find_lists(writer *w, const clsi_loop *loop, int *own) {
+    size_t count = 0, n = loop->n, base = w->l->p->n_constants + w->l->p->n_inputs;
+    *own = 0;
+    for (size_t j = 0; j < w->n_leaves; j++) {
+        const uint32_t *reg = w->leaf + j * n;
+        if (are_same(n, reg)) continue;
+        uint32_t *to = w->index + count++ * n;
+        find_indices(w, n, reg, to);
+        for (size_t i = 0; i < n && reg[0] >= base; i++)
+            *own |= to[i] >= loop->place && to[i] < loop->place + loop->n;
+    }
+    return count;
+}
+
+/* As one loop, of which the text is known then, or in pieces. */
+static void append_loop(writer *w, const clsi_loop *loop) {
+    const uint32_t *member = w->l->members + loop->first;
+    uint32_t leaf[CLSI_LOOP_LEAVES];
+    size_t n = loop->n;
+    int own;
+    w->n_leaves = clsi_loop_leaves(w->l, member[0], leaf);
+    if (!clsi_grow(&w->leaf, &w->leaf_capacity, n * w->n_leaves, sizeof *w->leaf) ||
+        !clsi_grow(&w->index, &w->index_capacity, n * w->n_leaves, sizeof *w->index)) {
+        w->out->failed = 1;
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        (void)clsi_loop_leaves(w->l, member[i], leaf);
+        for (size_t j = 0; j < w->n_leaves; j++) w->leaf[j * n + i] = leaf[j];
+    }
+    size_t count = find_lists(w, loop, &own);
+    cut c = find_cut(count, n, w->index, 60 + 24 * w->n_leaves, own);
+    uint32_t *lists = clsi_malloc((count * n + 1) * sizeof *lists);
+    if (!lists) {
+        w->out->failed = 1;
+        return;
+    }
+    if (count) memcpy(lists, w->index, count * n * sizeof *lists);
+    if (c.pieces)
+        append_pieces(w, &c, count, n, lists, append_members, loop);
+    else
+        append_members(w, loop, 0, n, 1);
+    free(lists);
 }
 
 /* ---- outputs ---- */
@@ -224,23 +317,63 @@ static int is_zero(const cls_program *p, size_t output) {
     return reg < p->n_constants && p->constants[reg] == 0 && !signbit(p->constants[reg]);
 }
 
-/* out[...] = ... for copies of one space. */
-static void append_copies(writer *w, size_t n, const copy *c) {
-    if (!n) return;
-    if (!clsi_grow(&w->leaf, &w->leaf_capacity, n, sizeof *w->leaf) ||
-        !clsi_grow(&w->index, &w->index_capacity, n, sizeof *w->index)) {
-        w->out->failed = 1;
-        return;
-    }
+/* out[...] = ... for copies first, first + stride, ... of one space. */
+static void append_some(writer *w, const void *what, size_t first, size_t n, size_t stride) {
+    const copy *c = what;
     clsi_text_append(w->out, "  ");
     if (n > 1) clsi_text_printf(w->out, "for (int i = 0; i < %zu; i++) ", n);
-    for (size_t i = 0; i < n; i++) w->index[i] = c[i].to;
+    for (size_t i = 0; i < n; i++) w->index[i] = c[first + i * stride].to;
     clsi_text_append(w->out, "out[");
     append_index(w, w->out, n, w->index);
     clsi_text_append(w->out, "] = ");
-    for (size_t i = 0; i < n; i++) w->leaf[i] = c[i].from;
+    for (size_t i = 0; i < n; i++) w->leaf[i] = c[first + i * stride].from;
     append_registers(w, w->out, n, w->leaf, 0);
     clsi_text_append(w->out, ";\n");
+}
+
+/* Their indices (2, n) as they stand: of outputs, of registers unless these are all the same. */
+static size_t find_copy_lists(writer *w, size_t n, const copy *c, uint32_t *lists) {
+    for (size_t i = 0; i < n; i++) lists[i] = c[i].to;
+    for (size_t i = 0; i < n; i++) w->leaf[i] = c[i].from;
+    if (are_same(n, w->leaf)) return 1;
+    find_indices(w, n, w->leaf, lists + n);
+    return 2;
+}
+
+static int by_output(const void *a, const void *b) {
+    const copy *x = a, *y = b;
+    return (x->to > y->to) - (x->to < y->to);
+}
+
+/* In the order of registers or of outputs, as fewer pieces do; as they are where tables are better. */
+static void append_copies(writer *w, size_t n, copy *c) {
+    enum { TEXT = 60 };
+    if (!n) return;
+    uint32_t *lists = clsi_malloc(2 * n * sizeof *lists);
+    if (!lists || !clsi_grow(&w->leaf, &w->leaf_capacity, n, sizeof *w->leaf) ||
+        !clsi_grow(&w->index, &w->index_capacity, n, sizeof *w->index)) {
+        free(lists);
+        w->out->failed = 1;
+        return;
+    }
+    size_t count = find_copy_lists(w, n, c, lists);
+    cut by = find_cut(count, n, lists, TEXT, 0);
+    if (by.pieces != 1) {
+        qsort(c, n, sizeof *c, by_output);
+        count = find_copy_lists(w, n, c, lists);
+        cut other = find_cut(count, n, lists, TEXT, 0);
+        if (other.pieces && (!by.pieces || other.pieces < by.pieces)) {
+            by = other;
+        } else {
+            qsort(c, n, sizeof *c, by_place);
+            count = find_copy_lists(w, n, c, lists);
+        }
+    }
+    if (by.pieces)
+        append_pieces(w, &by, count, n, lists, append_some, c);
+    else
+        append_some(w, c, 0, n, 1);
+    free(lists);
 }
 
 enum { RUN = 6 }; /* copies that are worth a loop of their own */

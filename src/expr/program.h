@@ -273,7 +273,8 @@ size_t clsi_rolled_room(const clsi_rolled *l); /* numbers that it needs, as `roo
 /* Tables of indices that the loops of many programs read, each once. */
 typedef struct clsi_tables clsi_tables;
 clsi_tables *clsi_tables_create(void);
-void clsi_tables_append(const clsi_tables *t, clsi_text *out);
+/* runs: progressions by macros (progressions.h). */
+void clsi_tables_append(const clsi_tables *t, int runs, clsi_text *out);
 void clsi_tables_free(clsi_tables **t);
 /* static void name(in, room, out), or its three stages, as the functions below write them. */
 cls_status clsi_emit_loops(const clsi_rolled *l, const char *name, clsi_tables *tables,

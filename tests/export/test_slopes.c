@@ -47,6 +47,7 @@ typedef struct slopes {
     int (*rates)(const void *m, double *rate);
     int (*jacobian)(const void *m, double *slope);
     void (*row_jacobian)(const void *m, double *slope);
+    int (*slopes_along)(const void *m, const double *v, double *rate, double *row);
     int (*start_at)(void *m, double time, int n, const int *columns, const double *values);
     int (*set)(void *m, int k, double value);
 } slopes;
@@ -61,9 +62,26 @@ static void open_slopes(exported *x, slopes *f, const cls_system *s) {
     TAKE_SLOPE(rates);
     TAKE_SLOPE(jacobian);
     TAKE_SLOPE(row_jacobian);
+    TAKE_SLOPE(slopes_along);
     TAKE_SLOPE(start_at);
     symbol = symbol_of(x, "ex_set_parameter");
     memcpy(&f->set, &symbol, sizeof symbol);
+}
+
+/* Both matrices J times a direction, without them. */
+static void check_along(exported *x, const slopes *f, size_t columns, double *J) {
+    double v[NZ], *got = malloc((NZ + columns) * sizeof *got);
+    assert_non_null(got);
+    for (size_t j = 0; j < NZ; j++) v[j] = cos((double)j);
+    assert_int_equal(f->jacobian(x->motion, J), 0);
+    f->row_jacobian(x->motion, J + (size_t)NZ * NZ);
+    assert_int_equal(f->slopes_along(x->motion, v, got, got + NZ), 0);
+    for (size_t i = 0; i < NZ + columns; i++) {
+        double sum = 0, size = 1;
+        for (size_t j = 0; j < NZ; j++) sum += J[i * NZ + j] * v[j], size += fabs(J[i * NZ + j]);
+        if (!(fabs(got[i] - sum) <= 1e-12 * size)) fail_msg("row %zu: %g, not %g", i, got[i], sum);
+    }
+    free(got);
 }
 
 /* Both matrices, every seventh column, against central differences. */
@@ -91,6 +109,9 @@ static void check_slopes(exported *x, const slopes *f, size_t columns) {
                 fail_msg("row %zu, column %zu: %g, not %g", i, j, J[i * NZ + j], slope);
         }
     }
+    memcpy(at, state, sizeof at);
+    assert_int_equal(x->start(x->motion, 0, at), 0);
+    check_along(x, f, columns, J);
     free(J);
     free(up);
 }
