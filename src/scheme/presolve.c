@@ -150,7 +150,8 @@ static cls_node solve_repeated(clsi_step *st, const batch *b, size_t k) {
     if (n && (n_marks = find_marks(st, b, k, n, members, marks)) < MARKS &&
         clsi_repeats_again(b->repeats, n_marks, marks, &found, &value))
         return value;
-    if (!clsi_cone_create(st->g, 1, &st->residual[k], &cone)) return CLS_NO_NODE;
+    if (!clsi_cone_create(st->g, 1, &st->residual[k], &cone))
+        return clsi_graph_fail(st->g, CLS_MEMORY, "out of memory");
     n_marks = find_marks(st, b, k, cone.n, cone.node, marks);
     if (n_marks == MARKS) {
         value = solve_plain(st, b, k);
