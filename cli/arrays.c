@@ -28,6 +28,11 @@ int cli_is_element(const char *name, const char *pattern) {
     return pattern_of(name, own, sizeof own) && !strcmp(own, pattern);
 }
 
+int cli_is_same_array(const char *a, const char *b) {
+    char own[128];
+    return pattern_of(b, own, sizeof own) && cli_is_element(a, own);
+}
+
 cls_status cli_arrays_find(size_t n, const char *const *names, cli_arrays *out, cls_error *error) {
     size_t room = 0, last = 0;
     *out = (cli_arrays){.of = malloc((n + 1) * sizeof *out->of)};

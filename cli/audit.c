@@ -13,6 +13,7 @@
 typedef struct verdict {
     cls_audit *audit;
     char *system, *scheme; /* names for the report; scheme may be NULL */
+    char *set;             /* parameters that a file is judged with; NULL: the system's own */
     double h, order_step;  /* the step of the simulation, and the one the order was judged at */
 } verdict;
 
@@ -61,42 +62,64 @@ static cls_status judge_table(const cli_arguments *a, const char *system, const 
         status = cli_fail(error, CLS_INTERRUPTED, "interrupted");
     if (!status) status = cls_audit_trajectory(m.system, t, &options, &v->audit, error);
     if (!status) status = name_verdict(v, system, cls_table_note(t, "scheme"), error);
+    if (!status && set && *set && !(v->set = strdup(set))) status = cli_no_memory(error);
     cli_motion_free(&m);
     return status;
 }
 
+/* Without --set the parameters are those of the file's note, if it is of this system, and that is said. */
 static cls_status judge_against(const cli_arguments *a, verdict *v, cls_error *error) {
+    const char *path = cli_value(a, "against"), *set = cli_value(a, "set");
     cls_table *t = NULL;
     cls_status status = refuse_run_options(a, error);
     cli_motion m = {0};
-    if (!status) status = cli_motion_open(a->words[0], cli_value(a, "set"), &m, error);
-    if (!status) status = cli_read_table(a, cli_value(a, "against"), m.system, &t, error);
-    if (!status) status = judge_table(a, a->words[0], cli_value(a, "set"), NULL, t, v, error);
+    if (!status) status = cli_motion_open_beside(a, a->words[0], 1, &path, 0, NULL, &m, error);
+    if (!status) status = cli_read_table(a, path, m.system, &t, error);
+    char *counts = status ? NULL : cli_assignments_text(&m.set);
+    if (!status && !counts) status = cli_no_memory(error);
+    if (!status && set && cli_note_is_of(t, a->words[0]))
+        cli_tell_overruled(a, path, cls_table_note(t, "set"));
+    if (!status)
+        status =
+            judge_table(a, a->words[0], *counts ? counts : NULL, set ? NULL : path, t, v, error);
     cli_motion_free(&m);
     cls_table_free(&t);
+    free(counts);
+    return status;
+}
+
+/* The system that the notes name, and their parameters must make sense. */
+static cls_status read_notes(const cli_arguments *a, const cls_table *t, char **beside,
+                             cls_error *error) {
+    const char *path = a->words[0], *system = cls_table_note(t, "system");
+    cli_assignments noted = {0};
+    if (!system)
+        return cli_fail(error, CLS_SYSTEM,
+                        "%s has no note `# system: NAME`, so nobody knows its laws; use `clausius "
+                        "audit SYSTEM --against %s`",
+                        path, path);
+    cls_status status = cli_system_of_note(path, system, beside, error);
+    if (!status && !cli_value(a, "set"))
+        status = cli_set_of_note(path, cls_table_note(t, "set"), &noted, error);
+    cli_assignments_free(&noted);
     return status;
 }
 
 static cls_status judge_file(const cli_arguments *a, verdict *v, cls_error *error) {
     const char *path = a->words[0], *set = cli_value(a, "set");
     cls_table *t = NULL;
-    cls_status status = refuse_run_options(a, error);
-    if (!status) status = cli_read_table(a, path, NULL, &t, error);
-    const char *system = status ? NULL : cls_table_note(t, "system");
-    if (!status && !system)
-        status =
-            cli_fail(error, CLS_SYSTEM,
-                     "%s has no note `# system: NAME`, so nobody knows its laws; use `clausius "
-                     "audit SYSTEM --against %s`",
-                     path, path);
+    cls_reader *notes = NULL;
     char *beside = NULL;
-    cli_assignments noted = {0};
-    if (!status) status = cli_system_of_note(path, system, &beside, error);
-    if (!status && !set) status = cli_set_of_note(path, cls_table_note(t, "set"), &noted, error);
-    cli_assignments_free(&noted);
-    if (!status && set) status = judge_table(a, beside, set, NULL, t, v, error);
-    if (!status && !set)
-        status = judge_table(a, beside, cls_table_note(t, "set"), path, t, v, error);
+    cls_status status = refuse_run_options(a, error);
+    /* what the notes say is refused before a row is read, where that is possible */
+    if (!status) status = cli_notes_read(a, path, &notes, error);
+    if (!status && notes) status = read_notes(a, cls_reader_head(notes), &beside, error);
+    cls_reader_close(&notes);
+    if (!status) status = cli_read_table(a, path, NULL, &t, error);
+    if (!status && !beside) status = read_notes(a, t, &beside, error);
+    const char *note = status ? NULL : cls_table_note(t, "set");
+    if (set) cli_tell_overruled(a, path, note);
+    if (!status) status = judge_table(a, beside, set ? set : note, set ? NULL : path, t, v, error);
     free(beside);
     cls_table_free(&t);
     return status;
@@ -210,6 +233,7 @@ static cls_status print_json(const verdict *v, cls_error *error) {
     }
     json_t *o = json_pack("{s:b, s:s, s:s?, s:o}", "passed", cls_audit_passed(v->audit), "system",
                           v->system, "scheme", v->scheme, "laws", laws);
+    if (o && v->set) json_object_set_new(o, "set", json_string(v->set));
     if (o && v->h > 0) json_object_set_new(o, "h", cli_json_real(v->h));
     if (o && v->order_step > 0) json_object_set_new(o, "order_step", cli_json_real(v->order_step));
     return cli_print_json(o, error);
@@ -279,6 +303,7 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     cls_audit_free(&v.audit);
     free(v.system);
     free(v.scheme);
+    free(v.set);
     return status;
 }
 
@@ -288,7 +313,7 @@ static const cli_option options[] = {
     {"h", 0, "H", "the step of the simulation; else the system's"},
     {"steps", 0, "N", "how many steps; else 1000"},
     {"start", 0, "LIST", "the start of the simulation, \"x=0, v.x=1\""},
-    {"set", 0, "LIST", "parameter values, \"m=2\"; for a file they replace its `# set:` note"},
+    {"set", 0, "LIST", "parameter values, \"m=2\"; without it those of the file's `# set:` note"},
     {"scheme", 0, "NAME", "the scheme of the simulation; else the system's default"},
     {"limit-energy", 0, "X", "the relative energy drift allowed; else 1e-12"},
     {"json", 0, NULL, "one JSON object: {\"passed\", \"system\", \"scheme\", \"laws\": [...]}"},
@@ -309,6 +334,8 @@ const cli_command cli_audit = {
         "order.\n"
         "A file is judged as it is; which system it is of stands in its notes, or before "
         "--against.\n"
+        "Parameters are those of its note `# set:`, or of --set, which counts where both are "
+        "there.\n"
         "Laws: energy drift, entropy falls, invariants, domains, dissipation sign over the data's\n"
         "range and beyond it, momentum at rest, mass matrix and heat capacity positive, order;\n"
         "told: the smallest eigenvalue of the Hessian of a thermal lagrangian in (v, T).\n"

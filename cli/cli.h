@@ -178,6 +178,7 @@ cls_status cli_arrays_find(size_t n, const char *const *names, cli_arrays *out, 
 void cli_arrays_free(cli_arrays *a);
 /* Whether `name` is an element of the array that `pattern` (u[*]) names. */
 int cli_is_element(const char *name, const char *pattern);
+int cli_is_same_array(const char *a, const char *b);
 
 typedef struct cli_grid {
     const char *align;
@@ -247,6 +248,13 @@ cls_status cli_motion_begin(cli_motion *m, const char *start, const char *from, 
 cls_status cli_motion_open_beside(const cli_arguments *a, const char *system, size_t n,
                                   const char *const *files, size_t n_unknown,
                                   const char *const *unknown, cli_motion *out, cls_error *error);
+/* A reader at the notes of a file, no row of which was read; NULL: it cannot be read twice, or not at all. */
+cls_status cli_notes_read(const cli_arguments *a, const char *path, cls_reader **out,
+                          cls_error *error);
+/* Does the note `# system:` name this system? */
+int cli_note_is_of(const cls_table *t, const char *system);
+/* Says that --set counts where the note `# set:` (NULL: none) of a file says something else. */
+void cli_tell_overruled(const cli_arguments *a, const char *path, const char *note);
 /* The note `# set:` of a file; CLS_DATA where it is none. */
 cls_status cli_set_of_note(const char *path, const char *note, cli_assignments *out,
                            cls_error *error);

@@ -33,12 +33,22 @@ cls_status cli_system_of_note(const char *path, const char *note, char **out, cl
     else
         snprintf(*out, n, "%s", name);
     if (is_file ? stat(*out, &st) == 0 && S_ISREG(st.st_mode) : cli_is_system(note)) return CLS_OK;
+    cls_status status =
+        is_file
+            ? cli_fail(
+                  error, CLS_SYSTEM,
+                  "%s says that it is of the system \"%.300s\": there is no ordinary file "
+                  "%.300s, and a note opens no file that is not beside its own; name the system "
+                  "yourself: `clausius audit SYSTEM --against %s`",
+                  path, note, *out, path)
+            : cli_fail(
+                  error, CLS_SYSTEM,
+                  "%s says that it is of the system \"%.300s\", which is neither built in nor a "
+                  ".clausius file; use `clausius audit SYSTEM --against %s`",
+                  path, note, path);
     free(*out);
     *out = NULL;
-    return cli_fail(error, CLS_SYSTEM,
-                    "%s says that it is of the system \"%s\", which is not built in and not a "
-                    ".clausius file beside it; use `clausius audit SYSTEM --against %s`",
-                    path, note, path);
+    return status;
 }
 
 /* Rows [from, to) without the column `trajectory`. */

@@ -78,6 +78,49 @@ static cls_status find_row(const cls_table *t, const char *path, const char *wor
     return CLS_OK;
 }
 
+static int has_array_of(const cls_system *s, const char *name) {
+    for (size_t i = 0; i < cls_system_state_count(s); i++)
+        if (cli_is_same_array(cls_system_state_name(s, i), name)) return 1;
+    return 0;
+}
+
+/* The first column that is an element, which the system has not, of an array of its state; NULL: none. */
+static const char *element_too_many(const cls_system *s, const char *const *names, size_t n,
+                                    const cls_table *t) {
+    const char *other = ""; /* of an array that is not the system's */
+    for (size_t c = 0; c < cls_table_columns(t); c++) {
+        const char *name = cls_table_name(t, c);
+        if (!strchr(name, '[') || bsearch(&name, names, n, sizeof *names, cli_by_name) ||
+            cli_is_same_array(name, other))
+            continue;
+        if (has_array_of(s, name)) return name;
+        other = name;
+    }
+    return NULL;
+}
+
+/* Of a motion with more elements the first ones are no start; what others measured may reach beyond. */
+static cls_status check_size(const cls_system *s, const cls_table *t, const char *path,
+                             cls_error *error) {
+    size_t n = cls_system_column_count(s);
+    const char **names = cli_columns(s), *note = cls_table_note(t, "set");
+    if (!names) return cli_no_memory(error);
+    qsort(names, n, sizeof *names, cli_by_name);
+    const char *more = element_too_many(s, names, n, t);
+    free(names);
+    if (more && cls_table_note(t, "scheme"))
+        return cli_fail(error, CLS_DATA,
+                        "%s has a column %s, which the system does not have with these parameters: "
+                        "it is of a motion with more elements%s%.100s%s",
+                        path, more, note ? "; it was made with " : "", note ? note : "",
+                        note ? " (its note `# set:`)" : "");
+    if (more)
+        cli_notice("%s has a column %s, which the system does not have: elements that it does not "
+                   "have are ignored",
+                   path, more);
+    return CLS_OK;
+}
+
 cls_status cli_motion_from(cli_motion *m, const char *path, const char *word, size_t *taken,
                            cls_error *error) {
     cls_table *t = NULL;
@@ -86,6 +129,7 @@ cls_status cli_motion_from(cli_motion *m, const char *path, const char *word, si
     cls_status status =
         m->state ? cli_read_table(m->reading, path, m->system, &t, error) : cli_no_memory(error);
     if (!status) status = cli_align(t, m->begins, error);
+    if (!status) status = check_size(m->system, t, path, error);
     if (!status) status = find_row(t, path, word, &row, error);
     if (!status)
         status = cls_start_from_data(m->system, m->starter, t, row, path, &m->time, m->state,

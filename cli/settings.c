@@ -7,24 +7,34 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Longer notes are not compared name by name. */
+enum { LONG_NOTE = 10000 };
+
 static const char *last_part(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-/* The note `set` of a file of this system, "" where it has none; NULL: of another system, of none, or not to be read twice. */
-static cls_status read_note(const cli_arguments *a, const char *system, const char *path,
-                            char **out, cls_error *error) {
+cls_status cli_notes_read(const cli_arguments *a, const char *path, cls_reader **out,
+                          cls_error *error) {
     struct stat st;
-    cls_reader *reader = NULL;
     cls_read_options options;
     cls_error ignored; /* what is wrong with a file is reported when it is read */
     *out = NULL;
     if (stat(path, &st) || !S_ISREG(st.st_mode)) return CLS_OK;
     cls_status status = cli_read_options(a, NULL, &options, error);
-    if (status) return status;
-    status = cls_reader_open(path, &options, &reader, &ignored);
-    if (status) return status == CLS_MEMORY ? cli_no_memory(error) : CLS_OK;
+    if (!status && cls_reader_open(path, &options, out, &ignored) == CLS_MEMORY)
+        status = cli_no_memory(error);
+    return status;
+}
+
+/* The note `set` of a file of this system, "" where it has none; NULL: of another system, of none, or not to be read twice. */
+static cls_status read_note(const cli_arguments *a, const char *system, const char *path,
+                            char **out, cls_error *error) {
+    cls_reader *reader = NULL;
+    *out = NULL;
+    cls_status status = cli_notes_read(a, path, &reader, error);
+    if (status || !reader) return status;
     const cls_table *head = cls_reader_head(reader);
     const char *name = cls_table_note(head, "system"), *set = cls_table_note(head, "set");
     if (name && !strcmp(last_part(name), last_part(system)) && !(*out = strdup(set ? set : "")))
@@ -60,6 +70,37 @@ static const char **known_names(const cls_system *s, size_t n_unknown, const cha
     }
     if (names) qsort(names, *n, sizeof *names, cli_by_name);
     return names;
+}
+
+int cli_note_is_of(const cls_table *t, const char *system) {
+    const char *name = cls_table_note(t, "system");
+    return name && !strcmp(last_part(name), last_part(system));
+}
+
+/* Does `set` give every name of the note the same value? Both are short where people read them. */
+static int says_the_same(const cli_assignments *note, const cli_assignments *set) {
+    for (size_t i = 0; i < note->list.n; i++) {
+        size_t k = set->list.n; /* the last of a name counts */
+        while (k && strcmp(set->names[k - 1], note->names[i])) k--;
+        if (!k || set->values[k - 1] != note->values[i] || set->formulas[k - 1] ||
+            note->formulas[i])
+            return 0;
+    }
+    return 1;
+}
+
+void cli_tell_overruled(const cli_arguments *a, const char *path, const char *note) {
+    cli_assignments noted = {0}, set = {0};
+    cls_error ignored;
+    if (!note || !*note || cli_value_if_any(a, "quiet") || cli_value_if_any(a, "json")) return;
+    if (strlen(note) > LONG_NOTE || cli_assignments_parse("--set", note, &noted, &ignored) ||
+        cli_assignments_parse("--set", cli_value(a, "set"), &set, &ignored) ||
+        !says_the_same(&noted, &set))
+        cli_notice("%s was made with %.200s%s (its note `# set:`); --set counts, and what it does "
+                   "not give is the system's",
+                   path, note, strlen(note) > 200 ? "..." : "");
+    cli_assignments_free(&noted);
+    cli_assignments_free(&set);
 }
 
 /* Only what is known of the system: neither what is to be learned nor inputs, whose columns the file has. */

@@ -392,8 +392,8 @@ static void print_summary(const cli_job *job, const cls_simulate_info *i, double
         fprintf(stderr, "  invariant  %s = %.10g, largest error %.3g\n", i->invariants[k].name,
                 i->invariants[k].initial, i->invariants[k].max_error);
     if (i->newton_iterations)
-        fprintf(stderr, "  newton     %.2f iterations per step, at most %d\n", mean_iterations(i),
-                i->newton_max_iterations);
+        fprintf(stderr, "  newton     %.2f iterations per step, at most %d in a solve\n",
+                mean_iterations(i), i->newton_max_iterations);
     if (i->internal_steps)
         fprintf(stderr, "  internal   %llu steps, %llu rejected\n",
                 (unsigned long long)i->internal_steps, (unsigned long long)i->rejected_steps);

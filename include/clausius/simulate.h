@@ -54,10 +54,10 @@ typedef struct cls_simulate_info {
     uint64_t steps;
     double energy_initial, energy_max_error, energy_relative; /* energy minus work and heat */
     double entropy_initial, entropy_final, entropy_min_step;
-    uint64_t entropy_falls; /* steps with dS < -1e-14 sum |S_i| */
-    uint64_t newton_iterations;
-    int newton_max_iterations;
-    uint64_t retried_steps; /* steps that had to be split */
+    uint64_t entropy_falls;     /* steps with dS < -1e-14 sum |S_i| */
+    uint64_t newton_iterations; /* of all solves; a step may take several */
+    int newton_max_iterations;  /* of one solve */
+    uint64_t retried_steps;     /* steps that had to be split */
     int deepest_halving;
     /* adaptive schemes: h is the spacing of the output, internal steps lie between */
     uint64_t internal_steps, rejected_steps;

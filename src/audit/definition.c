@@ -4,7 +4,8 @@
  *     heat exchange      kappa_ij >= 0
  *     momentum at rest   p(q, 0) (where p is native: v(q, 0)), told, not judged: a gauge or a
  *                        gyroscopic term makes it non-zero with good reason
- *     mass matrix        dp/dv > 0 (where p is native: the inverse of dv/dp)
+ *     mass matrix        dp/dv > 0 (where p is native: the inverse of dv/dp) of momenta whose
+ *                        velocities move positions or turn a body; other ones have no mass
  *     heat capacity      dS/dT > 0 (where S is native: dT/dS >= 0; zero is a reservoir)
  *     convexity          the Hessian of a thermal lagrangian in (v, T), of a hamiltonian in (p, S),
  *                        told, not judged: where it is positive, (p, S) and (v, T) determine each
@@ -227,24 +228,6 @@ static cls_status judge_reservoir(clsi_sampler *b, size_t k, cls_error *error) {
                     "the temperature is at least", error);
 }
 
-/* Momenta of motion, without amounts of matter and internal variables, which are never at rest:
- * what is native of p and v, and the other as a function of the state. */
-typedef struct motion {
-    size_t n;
-    cls_node *native, *dual; /* (n) */
-} motion;
-
-static void find_motion(const cls_system *s, cls_node *room, motion *m) {
-    const clsi_form *form = s->form;
-    const cls_node *dual = form->kind == CLSI_FORM_PHASE ? form->v : form->p;
-    *m = (motion){0, room, room + s->n};
-    for (size_t j = 0; j < s->n; j++) {
-        if (s->momentum[j].role != CLSI_MOTION) continue;
-        m->native[m->n] = form->z[form->nq + j];
-        m->dual[m->n++] = dual[j];
-    }
-}
-
 /* The first half at rest, the second half as it is (for the scale). */
 static double at_rest(const probe *p, const double *x, double *scale) {
     double largest = 0;
@@ -255,7 +238,8 @@ static double at_rest(const probe *p, const double *x, double *scale) {
     return -largest;
 }
 
-static cls_status judge_rest(clsi_sampler *b, const motion *m, cls_node *nodes, cls_error *error) {
+static cls_status judge_rest(clsi_sampler *b, const clsi_kinetic *m, cls_node *nodes,
+                             cls_error *error) {
     size_t n = m->n;
     cls_graph *g = b->s->g;
     int phase = b->s->form->kind == CLSI_FORM_PHASE;
@@ -334,32 +318,12 @@ static double smallest_inverse(const probe *p, const double *x, double *scale) {
     return smallest(p, x, scale, 1);
 }
 
-/* Momenta that are states of their own and in which the energy is linear have no inertia, as the volume of the
- * air outside: they are left out of (n, n). Returns how many are left; all, where none would be. */
-static size_t leave_out_linear(const cls_system *s, size_t n, cls_node *nodes) {
-    size_t kept = 0, to = 0;
-    unsigned char keep[256];
-    if (n > sizeof keep) return n;
-    for (size_t i = 0; i < n; i++) {
-        keep[i] = i < s->nq;
-        for (size_t j = 0; j < n; j++)
-            keep[i] |= !cls_is_constant(s->g, nodes[i * n + j], 0) ||
-                       !cls_is_constant(s->g, nodes[j * n + i], 0);
-        kept += keep[i];
-    }
-    if (!kept) return n;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++)
-            if (keep[i] && keep[j]) nodes[to++] = nodes[i * n + j];
-    return kept;
-}
-
-static cls_status judge_mass(clsi_sampler *b, const motion *m, cls_node *nodes, cls_error *error) {
+static cls_status judge_mass(clsi_sampler *b, const clsi_kinetic *m, cls_node *nodes,
+                             cls_error *error) {
     size_t n = m->n;
     int phase = b->s->form->kind == CLSI_FORM_PHASE;
     if (cls_jacobian(b->s->g, n, m->dual, n, m->native, nodes))
         return cls_graph_status(b->s->g, error);
-    if (phase) n = leave_out_linear(b->s, n, nodes);
     probe p = {n * n, nodes, n, b->matrix, phase ? smallest_inverse : smallest_eigenvalue};
     finding f;
     cls_status status = try_probe(b, &p, &f, error);
@@ -429,11 +393,10 @@ static cls_status judge_operator(clsi_sampler *b, cls_node *nodes, cls_error *er
                     "the smallest eigenvalue of M is", error);
 }
 
-static cls_status judge_all(clsi_sampler *b, cls_node *nodes, cls_node *room, cls_error *error) {
+static cls_status judge_all(clsi_sampler *b, const clsi_kinetic *m, cls_node *nodes,
+                            cls_error *error) {
     const cls_system *s = b->s;
     cls_status status = CLS_OK;
-    motion m;
-    find_motion(s, room, &m);
     for (size_t i = 0; i < s->m + s->nr && s->n && !status; i++)
         status = judge_dissipation(b, i, nodes, error);
     for (size_t i = 0; i < s->m; i++) CLSI_EACH(&s->bound.conductance, i, e) {
@@ -444,9 +407,8 @@ static cls_status judge_all(clsi_sampler *b, cls_node *nodes, cls_node *room, cl
         status = judge_bath(b, i / s->nr, i % s->nr, error);
     for (size_t k = 0; k < s->nr && !status; k++) status = judge_reservoir(b, k, error);
     if (!status) status = judge_operator(b, nodes, error);
-    /* with a total entropy momenta may be anything, such as internal energies */
-    if (m.n && !s->has_entropy && !status) status = judge_rest(b, &m, nodes, error);
-    if (m.n && !s->has_entropy && !status) status = judge_mass(b, &m, nodes, error);
+    if (m->n && !status) status = judge_rest(b, m, nodes, error);
+    if (m->n && !status) status = judge_mass(b, m, nodes, error);
     if (s->m && !status) status = judge_capacity(b, nodes, error);
     if (!s->has_entropy && !status) status = tell_convexity(b, nodes, error);
     return status;
@@ -458,10 +420,13 @@ cls_status clsi_audit_definition(cls_audit *a, const cls_system *s, const clsi_s
     size_t most = (s->n + s->m) * (s->n + s->m) + 2 * s->n; /* the largest probe fits */
     size_t d = st->nz + 1 + st->nu;                         /* n and m are below */
     clsi_sampler b = {.a = a, .s = s, .st = st, .block = BLOCK};
-    cls_node *nodes = clsi_calloc(most + 2 * s->n, sizeof *nodes);
+    clsi_kinetic m = {0};
+    cls_node *nodes = clsi_calloc(most, sizeof *nodes);
     b.matrix = clsi_calloc(d * (d + 1 + EIGEN_WORK), sizeof *b.matrix);
     cls_status status = nodes && b.matrix ? clsi_sampler_create(&b, error) : clsi_no_memory(error);
-    if (!status) status = judge_all(&b, nodes, nodes + most, error);
+    if (!status) status = clsi_kinetic_find(s, &m, error);
+    if (!status) status = judge_all(&b, &m, nodes, error);
+    clsi_kinetic_clear(&m);
     clsi_sampler_clear(&b);
     free(nodes);
     return status;

@@ -26,6 +26,7 @@ static const double ROUND_OFF = 1e-12, NOTHING = 1e-15;
 typedef struct kind {
     const char *name, *meaning;
     size_t first, n; /* outputs; elements or rows */
+    size_t outputs;  /* how many, where they are more than those of the elements */
     size_t *start;
     uint32_t *column;   /* of a matrix; NULL otherwise */
     clsi_sparse_lu *lu; /* of a matrix that is not diagonal */
@@ -33,6 +34,7 @@ typedef struct kind {
     int summed; /* an element is minus the sum of its outputs (dissipation) */
     int may_be_zero, inverse, told;
     int singular;        /* a matrix that has a null space when all is well */
+    int rest;            /* momenta at rest; behind them, where these are no numbers, all of them */
     double *fixed;       /* all that is tried, where it is made of numbers: tried once */
     double least, scale; /* over all points and elements */
     size_t element;
@@ -45,6 +47,7 @@ typedef struct judge {
     cls_node *nodes;
     size_t n_nodes, room;
     kind kinds[8];
+    clsi_kinetic motion;
     size_t n_kinds, states, points, bad_states, bad_points, no_state;
     int good; /* what is fixed is finite */
 } judge;
@@ -187,16 +190,45 @@ static cls_status add_operator(judge *j, cls_error *error) {
     return status;
 }
 
+/* What momenta (velocities) are when nothing moves; most often numbers, which need no scale. */
+static cls_status add_rest(judge *j, cls_error *error) {
+    const clsi_kinetic *m = &j->motion;
+    cls_graph *g = j->b.s->g;
+    kind *k = new_kind(j, "momentum at rest",
+                       j->b.s->form->kind == CLSI_FORM_PHASE ? "v at p = 0" : "p at v = 0", m->n);
+    cls_node *rest = clsi_calloc(m->n, sizeof *rest), *zero = clsi_calloc(m->n, sizeof *zero);
+    cls_status status = k && rest && zero ? CLS_OK : clsi_no_memory(error);
+    int numbers = 1;
+    for (size_t i = 0; i < m->n && !status; i++) zero[i] = cls_constant(g, 0);
+    if (!status && cls_substitute(g, m->n, m->dual, m->n, m->native, zero, rest))
+        status = cls_graph_status(g, error);
+    for (size_t i = 0; i < m->n && !status; i++) {
+        numbers &= cls_node_op(g, rest[i]) == CLS_OP_CONSTANT;
+        k->start[i + 1] = i + 1;
+        if (!add_node(j, rest[i])) status = clsi_no_memory(error);
+    }
+    for (size_t i = 0; i < m->n && !status && !numbers; i++)
+        if (!add_node(j, m->dual[i])) status = clsi_no_memory(error);
+    if (!status) {
+        k->outputs = j->n_nodes - k->first;
+        k->told = k->rest = 1;
+    }
+    free(rest);
+    free(zero);
+    return status;
+}
+
 static cls_status add_matrices(judge *j, cls_error *error) {
     const cls_system *s = j->b.s;
     const clsi_form *f = s->form;
     int phase = f->kind == CLSI_FORM_PHASE, thermal = f->kind == CLSI_FORM_THERMAL;
     cls_status status = CLS_OK;
     kind *k;
-    /* a field without positions has an energy, not a kinetic one: it need not be convex */
-    if (s->paired && !s->has_entropy && clsi_motion_count(s) == s->n) {
-        status = add_matrix(j, "mass matrix", "the smallest pivot of dp/dv is", s->n,
-                            phase ? f->v : f->p, f->z + f->nq, &k, error);
+    if (j->motion.n) {
+        status = add_rest(j, error);
+        if (!status)
+            status = add_matrix(j, "mass matrix", "the smallest pivot of dp/dv is", j->motion.n,
+                                j->motion.dual, j->motion.native, &k, error);
         if (!status) k->inverse = phase;
     }
     if (s->m && !status) {
@@ -225,7 +257,7 @@ static cls_status take_fixed(judge *j, cls_error *error) {
     j->good = 1;
     for (size_t i = 0; i < j->n_kinds; i++) {
         kind *k = &j->kinds[i];
-        size_t n = k->start[k->n], constants = 0;
+        size_t n = k->outputs ? k->outputs : k->start[k->n], constants = 0;
         const cls_node *nodes = j->nodes + k->first;
         for (size_t e = 0; e < n; e++) constants += cls_node_op(g, nodes[e]) == CLS_OP_CONSTANT;
         if (constants == n && !(k->fixed = clsi_calloc(n, sizeof *k->fixed)))
@@ -300,11 +332,21 @@ static double pivot_of(kind *k, const double *x, size_t *where) {
     return k->singular ? fmin(least, 0) : least;
 }
 
+/* The largest of what is there when nothing moves; the scale is that of everything. */
+static double at_rest(kind *k, const double *x, size_t *where) {
+    double largest = 0;
+    for (size_t e = 0; e < k->n; e++)
+        if (fabs(x[e]) > largest) largest = fabs(x[e]), *where = e;
+    for (size_t e = 0; e < k->outputs; e++) k->scale = fmax(k->scale, fabs(x[e]));
+    return largest;
+}
+
 static void try_kind(judge *j, kind *k, const double *x, size_t sample) {
     size_t where = 0;
     double least = DBL_MAX;
     if (k->column) least = pivot_of(k, x, &where);
-    for (size_t e = 0; e < k->n && !k->column; e++) {
+    if (k->rest) least = -at_rest(k, x, &where);
+    for (size_t e = 0; e < k->n && !k->column && !k->rest; e++) {
         double scale = 0, value = element_of(k, x, e, &scale);
         if (k->start[e] == k->start[e + 1]) continue;
         if (scale > k->scale) k->scale = scale;
@@ -358,7 +400,8 @@ static const char *element_name(const judge *j, const kind *k, char out[160]) {
     size_t e = k->element;
     if (strcmp(k->name, "dissipation") == 0)
         return e < s->m ? s->entropy[e].name : s->reservoir[e - s->m];
-    if (strcmp(k->name, "mass matrix") == 0) return s->momentum[e].name;
+    if (strcmp(k->name, "mass matrix") == 0 || k->rest)
+        return s->momentum[j->motion.momentum[e]].name;
     if (strcmp(k->name, "heat capacity") == 0) return s->entropy[e].name;
     if (strcmp(k->name, "reservoir positive") == 0) return s->reservoir[e];
     if (strcmp(k->name, "convexity") == 0 || strcmp(k->name, "friction operator") == 0)
@@ -389,15 +432,21 @@ static cls_status conclude(judge *j, const kind *k, cls_error *error) {
     int holds = k->summed        ? value >= -NOTHING
                 : k->may_be_zero ? k->least >= -NOTHING * k->scale
                                  : k->least > 0;
+    char meaning[100];
+    snprintf(meaning, sizeof meaning, "%s%s", k->meaning,
+             !k->rest ? ""
+             : -k->least <= ROUND_OFF * k->scale
+                 ? " is zero, at most"
+                 : " is not zero (gauge or gyroscopic term), at most");
+    if (k->rest) value = 0 - value;
     const char *word = elements > 1 ? k->column ? "rows" : "elements"
                        : k->column  ? "row"
                                     : "element";
-    return clsi_law_add(j->b.a, k->name, NULL, k->told || (holds && !j->bad_states), value, 0,
-                        error,
-                        "%s %.6g, for %zu %s, over %zu states and %zu points around them%s; worst "
-                        "for %s at %s",
-                        k->meaning, value, elements, word, j->states, j->points, bad,
-                        element_name(j, k, name), k->at);
+    return clsi_law_add(
+        j->b.a, k->name, NULL, k->told || (holds && !j->bad_states), value, 0, error,
+        "%s %.6g, for %zu %s, over %zu states and %zu points around them%s; worst "
+        "for %s at %s",
+        meaning, value, elements, word, j->states, j->points, bad, element_name(j, k, name), k->at);
 }
 
 static void judge_clear(judge *j) {
@@ -411,6 +460,7 @@ static void judge_clear(judge *j) {
         clsi_sparse_lu_free(&k->lu);
     }
     free(j->nodes);
+    clsi_kinetic_clear(&j->motion);
     clsi_sampler_clear(&j->b);
 }
 
@@ -423,6 +473,7 @@ cls_status clsi_audit_many(cls_audit *a, const cls_system *s, const clsi_states 
     if (!status) status = add_conductances(&j, error);
     if (!status && s->nr) status = add_reservoirs(&j, error);
     if (!status && s->has_operator) status = add_operator(&j, error);
+    if (!status) status = clsi_kinetic_find(s, &j.motion, error);
     if (!status) status = add_matrices(&j, error);
     if (!status) status = take_fixed(&j, error);
     for (size_t i = 0; i < s->m && !status; i++)

@@ -69,3 +69,30 @@ size_t clsi_sampler_fill(clsi_sampler *b, size_t begin) {
     }
     return count;
 }
+
+cls_status clsi_kinetic_find(const cls_system *s, clsi_kinetic *out, cls_error *error) {
+    const clsi_form *form = s->form;
+    const clsi_sparse *moves = &s->bound.kinematics;
+    const cls_node *dual = form->kind == CLSI_FORM_PHASE ? form->v : form->p;
+    *out = (clsi_kinetic){.momentum = clsi_calloc(s->n, sizeof *out->momentum),
+                          .native = clsi_calloc(s->n, sizeof *out->native),
+                          .dual = clsi_calloc(s->n, sizeof *out->dual)};
+    unsigned char *moved = clsi_calloc(s->n, 1);
+    int whole = out->momentum && out->native && out->dual && moved;
+    for (size_t e = 0; e < moves->n && whole; e++) moved[moves->entries[e].column] = 1;
+    for (size_t j = 0; j < s->n && whole && !s->has_entropy; j++) {
+        if (s->momentum[j].role != CLSI_MOTION || !(moved[j] || s->momentum[j].turns)) continue;
+        out->momentum[out->n] = j;
+        out->native[out->n] = form->z[form->nq + j];
+        out->dual[out->n++] = dual[j];
+    }
+    free(moved);
+    return whole ? CLS_OK : clsi_no_memory(error);
+}
+
+void clsi_kinetic_clear(clsi_kinetic *m) {
+    free(m->momentum);
+    free(m->native);
+    free(m->dual);
+    *m = (clsi_kinetic){0};
+}

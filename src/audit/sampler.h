@@ -22,6 +22,18 @@ void clsi_sampler_clear(clsi_sampler *b);
  * Their number. */
 size_t clsi_sampler_fill(clsi_sampler *b, size_t begin);
 
+/* Momenta of motion: what they are when nothing moves, and their masses, are laws. Their velocities move
+ * positions or turn a rigid body; what is declared as a momentum and moves nothing (an amount of
+ * matter, a charge, the value of a field) has an energy, not a kinetic one: it need not be convex.
+ * Without any where a total entropy is given: then momenta may be anything, such as internal energies. */
+typedef struct clsi_kinetic {
+    size_t n;
+    size_t *momentum;        /* (n) */
+    cls_node *native, *dual; /* (n) what is native of p and v, and the other over the state */
+} clsi_kinetic;
+cls_status clsi_kinetic_find(const cls_system *s, clsi_kinetic *out, cls_error *error);
+void clsi_kinetic_clear(clsi_kinetic *m);
+
 /* Systems with more momenta and entropies than this are judged by kinds (many.c). */
 enum { CLSI_AUDIT_MANY = 40 };
 cls_status clsi_audit_many(cls_audit *a, const cls_system *s, const clsi_states *st,

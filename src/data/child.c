@@ -99,7 +99,7 @@ void clsi_arrays_free(clsi_arrays *a) {
 /* ---- columns, in the child ---- */
 
 typedef struct column {
-    char name[NAME_LIMIT];
+    size_t name;                /* where it begins in the letters */
     const clsi_array *of;       /* NULL: the number of the trajectory */
     size_t at, row, trajectory; /* its place in a row of the array, strides */
 } column;
@@ -107,19 +107,25 @@ typedef struct column {
 typedef struct column_list {
     column *list;
     size_t n, room, rows, times; /* times: rows of a trajectory */
+    char *letters;               /* all names, each with its end */
+    size_t used, letters_room;
 } column_list;
 
 static cls_status add_column(column_list *c, const char *name, size_t number, const clsi_array *of,
                              size_t at, size_t row, size_t trajectory, cls_error *error) {
     if (c->n == CLSI_MAX_COLUMNS)
         return clsi_fail(error, CLS_DATA, "more than %d columns, the limit", CLSI_MAX_COLUMNS);
-    if (!clsi_grow(&c->list, &c->room, c->n + 1, sizeof *c->list)) return clsi_no_memory(error);
-    column *x = &c->list[c->n++];
-    *x = (column){.of = of, .at = at, .row = row, .trajectory = trajectory};
-    if (number)
-        snprintf(x->name, sizeof x->name, "%s%zu", name, number);
-    else
-        snprintf(x->name, sizeof x->name, "%s", name);
+    char own[NAME_LIMIT];
+    size_t length = (size_t)(number ? snprintf(own, sizeof own, "%s%zu", name, number)
+                                    : snprintf(own, sizeof own, "%s", name));
+    if (length >= sizeof own) length = sizeof own - 1;
+    if (!clsi_grow(&c->list, &c->room, c->n + 1, sizeof *c->list) ||
+        !clsi_grow(&c->letters, &c->letters_room, c->used + length + 1, 1))
+        return clsi_no_memory(error);
+    c->list[c->n++] =
+        (column){.name = c->used, .of = of, .at = at, .row = row, .trajectory = trajectory};
+    memcpy(c->letters + c->used, own, length + 1);
+    c->used += length + 1;
     return CLS_OK;
 }
 
@@ -225,8 +231,14 @@ static cls_status make_columns(const clsi_arrays *a, const char *array, column_l
 
 /* ---- the pipe ---- */
 
-static int send_bytes(int to, const void *data, size_t n) {
-    const char *s = data;
+/* Names and short columns go together: a call for each is what half a million of them would cost. */
+typedef struct outbox {
+    int to;
+    size_t n;
+    char data[1 << 16];
+} outbox;
+
+static int write_all(int to, const char *s, size_t n) {
     while (n) {
         ssize_t done = write(to, s, n);
         if (done < 0 && errno == EINTR) continue;
@@ -237,22 +249,36 @@ static int send_bytes(int to, const void *data, size_t n) {
     return 1;
 }
 
-static int send_text(int to, const char *s) {
+static int flush(outbox *to) {
+    size_t n = to->n;
+    to->n = 0;
+    return write_all(to->to, to->data, n);
+}
+
+static int send_bytes(outbox *to, const void *data, size_t n) {
+    if (n > sizeof to->data - to->n && !flush(to)) return 0;
+    if (n > sizeof to->data) return write_all(to->to, data, n);
+    memcpy(to->data + to->n, data, n);
+    to->n += n;
+    return 1;
+}
+
+static int send_text(outbox *to, const char *s) {
     uint32_t n = (uint32_t)strlen(s);
     return send_bytes(to, &n, sizeof n) && send_bytes(to, s, n);
 }
 
 /* The note about arrays has done its work: the columns have their names. */
-static int send_head(int to, const column_list *c, const cls_table *notes) {
+static int send_head(outbox *to, const column_list *c, const cls_table *notes) {
     size_t n_notes = notes->n_notes - (cls_table_note(notes, CLSI_SPAN_NOTE) != NULL);
     uint64_t counts[] = {c->n, c->rows, n_notes, notes->n_remarks};
     int good = send_bytes(to, counts, sizeof counts);
-    for (size_t i = 0; good && i < c->n; i++) good = send_text(to, c->list[i].name);
+    for (size_t i = 0; good && i < c->n; i++) good = send_text(to, c->letters + c->list[i].name);
     for (size_t i = 0; good && i < notes->n_notes; i++)
         if (strcmp(notes->notes[i].key, CLSI_SPAN_NOTE) != 0)
             good = send_text(to, notes->notes[i].key) && send_text(to, notes->notes[i].value);
     for (size_t i = 0; good && i < notes->n_remarks; i++) good = send_text(to, notes->remarks[i]);
-    return good;
+    return good && flush(to);
 }
 
 static size_t chunk_of(size_t columns) {
@@ -273,7 +299,7 @@ static void take_numbers(const column_list *c, const column *x, size_t first, si
 
 /* Rows [first, last), a chunk at a time: how many, then column by column. A chunk of UINT64_MAX rows is
  * an error. */
-static int send_rows(int to, const column_list *c, clsi_arrays *a, size_t first, size_t last) {
+static int send_rows(outbox *to, const column_list *c, clsi_arrays *a, size_t first, size_t last) {
     size_t most = chunk_of(c->n), chunk = most < FIRST_CHUNK ? most : FIRST_CHUNK;
     double *block = clsi_malloc(most * sizeof *block);
     int good = 1;
@@ -293,6 +319,7 @@ static int send_rows(int to, const column_list *c, clsi_arrays *a, size_t first,
             take_numbers(c, &c->list[k], first, n, block);
             good = send_bytes(to, block, n * sizeof *block);
         }
+        good = good && flush(to);
     }
     free(block);
     return good && send_bytes(to, &(uint64_t){0}, sizeof(uint64_t));
@@ -336,13 +363,14 @@ static void serve(int to, const char *path, off_t bytes, const clsi_loader_kind 
     cls_status status = cls_table_create(1, (const char *const[]){"notes"}, &a.notes, &error);
     if (!status) status = kind->load(path, &a, &error);
     if (!status) status = make_columns(&a, array, &c, &error);
-    int good = send_bytes(to, &(uint64_t){(uint64_t)status}, sizeof(uint64_t));
+    outbox box = {.to = to};
+    int good = send_bytes(&box, &(uint64_t){(uint64_t)status}, sizeof(uint64_t));
     if (status)
-        good = good && send_bytes(to, &error, sizeof error);
+        good = good && send_bytes(&box, &error, sizeof error);
     else
-        good = good && send_head(to, &c, a.notes) &&
-               send_rows(to, &c, &a, (size_t)first, (size_t)(last < c.rows ? last : c.rows));
-    LEAVE(good ? 0 : 1);
+        good = good && send_head(&box, &c, a.notes) &&
+               send_rows(&box, &c, &a, (size_t)first, (size_t)(last < c.rows ? last : c.rows));
+    LEAVE(good && flush(&box) ? 0 : 1);
 }
 
 /* ---- the parent ---- */
@@ -361,6 +389,8 @@ typedef struct child {
     double *block;             /* (n, chunk) */
     int ended;
     uint64_t row; /* rows before the block */
+    size_t inbox_at, inbox_end;
+    char inbox[1 << 16]; /* what has come and is not yet taken */
 } child;
 
 static cls_status died(child *c, cls_error *error) {
@@ -380,15 +410,21 @@ static cls_status died(child *c, cls_error *error) {
 static cls_status receive(child *c, void *out, size_t n, cls_error *error) {
     char *s = out;
     while (n) {
+        size_t have = c->inbox_end - c->inbox_at;
+        if (have > n) have = n;
+        memcpy(s, c->inbox + c->inbox_at, have);
+        c->inbox_at += have;
+        s += have;
+        if (!(n -= have)) break;
         struct pollfd p = {.fd = c->from, .events = POLLIN};
         if (c->stop && c->stop(c->context))
             return clsi_fail(error, CLS_INTERRUPTED, "interrupted while reading %s", c->path);
         if (poll(&p, 1, 100) <= 0) continue;
-        ssize_t got = read(c->from, s, n);
+        ssize_t got = read(c->from, c->inbox, sizeof c->inbox);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return died(c, error);
-        s += got;
-        n -= (size_t)got;
+        c->inbox_at = 0;
+        c->inbox_end = (size_t)got;
     }
     return CLS_OK;
 }
@@ -504,7 +540,7 @@ static cls_status start_child(child *c, uint64_t first, uint64_t last, cls_table
         return clsi_fail(error, CLS_IO, "%s: cannot start a process: %s", c->path,
                          strerror(reason));
     c->row = first;
-    c->rows = c->at = 0;
+    c->rows = c->at = c->inbox_at = c->inbox_end = 0;
     c->ended = 0;
     return receive_head(c, head, error);
 }

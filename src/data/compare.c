@@ -163,15 +163,21 @@ static cls_difference measure(const side *a, int ca, const side *b, int cb, cons
 static cls_status measure_named(const side *a, const side *b, const pairs *p, size_t n_names,
                                 const char *const *names, cls_difference *out, size_t *n,
                                 cls_error *error) {
-    for (size_t i = 0; i < n_names; i++) {
+    unsigned char *seen = clsi_calloc(a->table->n_columns, 1);
+    cls_status status = seen ? CLS_OK : clsi_no_memory(error);
+    for (size_t i = 0; i < n_names && !status; i++) {
         int ca = cls_table_find(a->table, names[i]), cb = cls_table_find(b->table, names[i]);
-        if (ca < 0) return clsi_no_column(a->table, a->where, names[i], CLS_USAGE, error);
-        if (cb < 0) return clsi_no_column(b->table, b->where, names[i], CLS_USAGE, error);
-        size_t seen = 0; /* a name given twice is compared once: `out` has room for no more */
-        while (seen < *n && strcmp(out[seen].column, names[i]) != 0) seen++;
-        if (seen == *n) out[(*n)++] = measure(a, ca, b, cb, p);
+        if (ca < 0 || cb < 0) {
+            const side *without = ca < 0 ? a : b;
+            status = clsi_no_column(without->table, without->where, names[i], CLS_USAGE, error);
+        } else if (
+            !seen[ca]) { /* a column named twice is compared once: `out` has room for no more */
+            seen[ca] = 1;
+            out[(*n)++] = measure(a, ca, b, cb, p);
+        }
     }
-    return CLS_OK;
+    free(seen);
+    return status;
 }
 
 static cls_status nothing_shared(const cls_table *a, const cls_table *b, cls_error *error) {

@@ -199,6 +199,14 @@ static int is_there(page *p, cls_status status) {
     return status == CLS_OK;
 }
 
+/* The line alone is looked at: behind it there may be a book. */
+static int is_refused(const char *line, const char *end) {
+    static const char words[] = "expression too large to print";
+    for (; end - line >= (ptrdiff_t)sizeof words - 1; line++)
+        if (*line == *words && !strncmp(line, words, sizeof words - 1)) return 1;
+    return 0;
+}
+
 static void equations(page *p, const cls_system *s) {
     char *latex = NULL;
     if (!is_there(p, cls_system_show(s, CLS_SHOW_EQUATIONS | CLS_SHOW_LATEX, &latex, NULL))) return;
@@ -206,8 +214,7 @@ static void equations(page *p, const cls_system *s) {
     for (char *line = latex, *end; *line; line = *end ? end + 1 : end) {
         end = line + strcspn(line, "\n");
         if (!memchr(line, '&', (size_t)(end - line))) continue;
-        const char *refused = strstr(line, "expression too large to print");
-        if (end - line > MOST_FORMULA || (refused && refused < end) || set == MOST_SET) {
+        if (end - line > MOST_FORMULA || set == MOST_SET || is_refused(line, end)) {
             long_ones++;
             continue;
         }

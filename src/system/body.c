@@ -27,6 +27,7 @@ cls_status clsi_read_body(clsi_reader *r, clsi_cursor c) {
         clsi_skip_space(r, &c);
         return clsi_at(r, c.at, "a rigid body has three momenta, here are %zu", r->s->n - first);
     }
+    for (size_t i = 0; i < 3; i++) r->s->momentum[first + i].turns = 1;
     r->body = first;
     r->n_bodies++;
     return CLS_OK;

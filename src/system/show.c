@@ -419,11 +419,18 @@ static cls_node with_entropy(const cls_system *s, cls_node a) {
     return a;
 }
 
-static cls_node rate_of_momentum(const page *p, cls_node against, size_t j) {
+/* What brackets and frictions, entry by entry, do to the momenta; over what works against them. */
+static void add_frictions(const page *p, cls_node *rate) {
     const cls_system *s = p->s;
-    cls_node sum = cls_neg(s->g, against);
-    for (size_t i = 0; i < s->m + s->nr; i++)
-        sum = cls_add(s->g, sum, clsi_sparse_at(s->g, &s->raw.friction, i, j));
+    for (size_t j = 0; j < s->n; j++) rate[j] = cls_neg(s->g, rate[j]);
+    for (size_t i = 0; i < s->m + s->nr && s->n; i++) CLSI_EACH(&s->raw.friction, i, e) {
+            const clsi_entry *x = &s->raw.friction.entries[e];
+            rate[x->column] = cls_add(s->g, rate[x->column], x->node);
+        }
+}
+
+static cls_node rate_of_momentum(const page *p, cls_node sum, size_t j) {
+    const cls_system *s = p->s;
     sum = cls_add(s->g, sum, with_entropy(s, s->raw.operator_force[j]));
     return cls_simplify(s->g, cls_add(s->g, sum, s->raw.force[j]));
 }
@@ -456,6 +463,7 @@ static cls_status put_rates(page *p, const clsi_form *f) {
     cls_status status = clsi_brackets_at(s, &s->raw, &own, f->energy_q, rate_q, against);
     for (size_t i = 0; i < s->nq && status == CLS_OK; i++)
         put_equation(p, NULL, s->q[i], NULL, cls_simplify(s->g, rate_q[i]));
+    if (status == CLS_OK) add_frictions(p, against);
     for (size_t j = 0; j < s->n && status == CLS_OK; j++)
         put_equation(p, NULL, s->p[j], NULL, rate_of_momentum(p, against[j], j));
     for (size_t i = 0; i < s->m; i++)

@@ -32,6 +32,7 @@ typedef struct clsi_variable {
     int angle;               /* differences count modulo 2 pi */
     int has_domain;          /* the file gives one */
     clsi_role role;          /* of a momentum */
+    int turns; /* a momentum of a rigid body, whose velocity is motion without a position */
 } clsi_variable;
 
 /* A parameter that is to be learned: does the file say where to begin? */

@@ -379,6 +379,107 @@ static void friction_operator_of_few_and_of_many(void **unused) {
     }
 }
 
+/* Names of laws without their subjects: "dissipation S[1]" and "dissipation" are one kind. */
+static void kinds_of(const cls_audit *a, char *out, size_t room) {
+    static const char *const subjects[] = {"dissipation", "heat exchange", "reservoir positive"};
+    size_t used = 0;
+    char last[64] = "";
+    for (size_t i = 0; i < cls_audit_count(a) && used < room; i++) {
+        char kind[64];
+        snprintf(kind, sizeof kind, "%.63s", cls_audit_law(a, i)->name);
+        for (size_t k = 0; k < sizeof subjects / sizeof *subjects; k++)
+            if (!strncmp(kind, subjects[k], strlen(subjects[k]))) kind[strlen(subjects[k])] = 0;
+        if (strcmp(kind, last)) used += (size_t)snprintf(out + used, room - used, "%s; ", kind);
+        snprintf(last, sizeof last, "%s", kind);
+    }
+}
+
+/* Few elements are judged one by one, many by kinds: the same laws, the same verdict. The values of a field
+ * have an energy that need not be convex and no mass; velocities of coordinates have one beside other
+ * states, too. */
+static void laws_do_not_depend_on_the_size(void **unused) {
+    (void)unused;
+    static const char *const fields[] = {"kdv",          "allen-cahn",       "cahn-hilliard",
+                                         "burgers",      "viscoelastic-bar", "fput",
+                                         "elastic-beam", "battery-pack"};
+    static const double sizes[] = {3, 9, 40, 41, 48}; /* states differ: n + m is N to 3 N */
+    static double state[512];
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        char first[400] = "", kinds[400] = "";
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+            cls_system *s = NULL;
+            cls_error error = {0};
+            const char *N = "N";
+            cls_assignments set = {.n = 1, .names = &N, .values = &sizes[k]}, nothing = {0};
+            if (cls_system_load(fields[i], &set, &s, &error)) fail_msg("%s", error.message);
+            assert_int_equal(cls_system_start(s, &nothing, state, NULL), CLS_OK);
+            size_t columns = cls_system_column_count(s);
+            const char **names = calloc(columns, sizeof *names);
+            double *row = calloc(columns, sizeof *row);
+            for (size_t c = 0; c < columns; c++) names[c] = cls_system_column(s, c);
+            cls_table *t = NULL;
+            assert_int_equal(cls_table_create(columns, names, &t, NULL), CLS_OK);
+            for (int at = 0; at < 2; at++) {
+                assert_int_equal(cls_system_row(s, at, state, row, NULL), CLS_OK);
+                assert_int_equal(cls_table_append(t, row, NULL), CLS_OK);
+            }
+            cls_audit_options o = cls_audit_defaults();
+            o.samples = 64;
+            cls_audit *a = audit_with(s, t, &o);
+            for (size_t l = 0; l < cls_audit_count(a);
+                 l++) { /* nothing moves: not the laws of paths */
+                const cls_law *law = cls_audit_law(a, l);
+                if (!law->passed && strcmp(law->name, "heat") &&
+                    strcmp(law->name, "entropy.outside"))
+                    fail_msg("%s, N = %g: %s: %s", fields[i], sizes[k], law->name, law->text);
+            }
+            kinds_of(a, k ? kinds : first, sizeof kinds);
+            if (k && strcmp(kinds, first))
+                fail_msg("%s, N = %g: %s, not %s", fields[i], sizes[k], kinds, first);
+            cls_audit_free(&a);
+            cls_table_free(&t);
+            free(names);
+            free(row);
+            cls_system_free(&s);
+        }
+        assert_int_equal(strstr(first, "mass matrix") != NULL, i >= 4 && i < 7);
+    }
+}
+
+/* A term that is linear in the velocities, in few coordinates and in many. */
+static void rest_of_few_and_of_many(void **unused) {
+    (void)unused;
+    for (int k = 0; k < 4; k++) {
+        char text[200];
+        snprintf(text, sizeof text,
+                 "parameter N = %d\ncoordinate x[1..N]\n"
+                 "lagrangian sum(i in 1..N: v.x[i]^2/2 + %s*v.x[i])\n",
+                 k < 2 ? 6 : 50, k % 2 ? "sin(x[i])" : "0");
+        cls_system *s = system_from(text);
+        const char **names = calloc(102, sizeof *names);
+        double row[102];
+        cls_table *t = NULL;
+        size_t n = cls_system_state_count(s);
+        names[0] = "time";
+        for (size_t i = 0; i < n; i++) {
+            names[i + 1] = cls_system_state_name(s, i);
+            row[i + 1] = 2 + sin((double)i);
+        }
+        assert_int_equal(cls_table_create(n + 1, names, &t, NULL), CLS_OK);
+        for (row[0] = 0; row[0] < 2; row[0]++)
+            assert_int_equal(cls_table_append(t, row, NULL), CLS_OK);
+        cls_audit *a = audit_with(s, t, NULL);
+        const cls_law *rest = law(a, "momentum at rest");
+        assert_true(rest->passed && rest->finding);
+        if (!strstr(rest->text, k % 2 ? "gyroscopic" : "is zero")) fail_msg("%s", rest->text);
+        assert_true(k % 2 ? rest->value > 0.9 && rest->value <= 1 : rest->value == 0);
+        cls_audit_free(&a);
+        cls_table_free(&t);
+        cls_system_free(&s);
+        free(names);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_friction_is_caught),
@@ -398,6 +499,8 @@ int main(void) {
         cmocka_unit_test(every_built_in_system_is_sound),
         cmocka_unit_test(same_audit_twice_is_the_same),
         cmocka_unit_test(friction_operator_of_few_and_of_many),
+        cmocka_unit_test(laws_do_not_depend_on_the_size),
+        cmocka_unit_test(rest_of_few_and_of_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

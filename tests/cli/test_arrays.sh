@@ -225,6 +225,31 @@ END
     head -c 3000000 wide.csv >cut.csv # in the middle of the header
     run "$CLAUSIUS" data inspect cut.csv
     expect_exit 3
+    # names that are compared with all before them take more than a minute; 4 kB for a name are 1.2 GB
+    run bash -c 'ulimit -t 20 && "$CLAUSIUS" compare wide.csv wide.csv --columns "u[*]" --tolerance 0'
+    expect_ok
+    expect_stdout '^u\[\*\] +0 '
+    run "$CLAUSIUS" data inspect wide.csv
+    sed '1,2d' "$out" >inspected.csv
+    for ending in npz h5; do
+        [[ $ending == npz ]] || run "$CLAUSIUS" data convert wide.csv -o wide.$ending
+        [[ $ending == npz || $code != 2 ]] || continue # built without libhdf5
+        local limit='ulimit -v 700000'
+        [[ $CLAUSIUS == *sanitize* ]] && limit=true
+        run bash -c "$limit"' && "$CLAUSIUS" data inspect "$0"' wide.$ending
+        expect_ok
+        sed '1,2d' "$out" >inspected.$ending
+        expect_same inspected.csv inspected.$ending
+    done
+}
+
+# 20 s when every equation was looked for in all behind it
+test_a_page_about_many_elements() {
+    write_chain
+    run "$CLAUSIUS" simulate chain.clausius --set N=20000 --steps 2 --quiet -o many.csv
+    expect_ok
+    run bash -c 'ulimit -t 10 && "$CLAUSIUS" report many.csv -o many.html'
+    [[ $CLAUSIUS == *sanitize* ]] || expect_ok
 }
 
 run_tests

@@ -98,7 +98,7 @@ test_notes_name_no_other_files() {
     for name in /etc/passwd ../secret.clausius pipe.clausius nothing; do
         printf '# system: %s\ntime,x\n0,1\n' "$name" >sub/run.csv
         run "$CLAUSIUS" audit sub/run.csv
-        expect_refused 4 'not built in and not a .clausius file beside it'
+        expect_refused 4 'neither built in nor a .clausius file|opens no file that is not beside its own'
     done
     printf 'include "pipe.clausius"\n' >sub/a.clausius
     run "$CLAUSIUS" show sub/a.clausius

@@ -51,10 +51,81 @@ test_the_notes_carry_the_parameters() {
     run "$CLAUSIUS" audit run.csv --set "m=3"
     expect_exit 1
     expect_stdout '^FAIL'
+    expect_stderr 'run.csv was made with m=2 \(its note `# set:`\); --set counts'
+    # beside a system, too: said, and --set counts where it says something else
     run "$CLAUSIUS" audit adiabatic-piston --against run.csv
-    expect_exit 1
+    expect_ok
+    expect_stderr 'run.csv was made with m=2 \(its note `# set:`\), which is taken'
     run "$CLAUSIUS" audit adiabatic-piston --against run.csv --set m=2
     expect_ok
+    expect_no_stderr
+    run "$CLAUSIUS" audit adiabatic-piston --against run.csv --set m=1
+    expect_exit 1
+    expect_stderr 'run.csv was made with m=2 \(its note `# set:`\); --set counts'
+    run "$CLAUSIUS" audit adiabatic-piston --against run.csv --set nu1=0.02
+    expect_exit 1
+    expect_stderr '--set counts, and what it does not give is the system.s'
+    run "$CLAUSIUS" audit adiabatic-piston --against run.csv --json
+    expect_ok
+    expect_json 'd["set"] == "m=2"'
+    sed 's/^# system: .*/# system: pendulum/' run.csv >other.csv # a note of another system says nothing
+    run "$CLAUSIUS" audit adiabatic-piston --against other.csv
+    expect_exit 1
+    expect_no_stderr
+}
+
+write_chain() {
+    cat >"$1" <<'END'
+parameter N = 4, k = 1
+coordinate u[1..N]
+hamiltonian sum(i in 1..N: p.u[i]^2/2) + sum(i in 1..N-1: k*(u[i+1] - u[i])^2/2)
+for i in 1..N: start u[i] = sin(i), p.u[i] = 0
+step 0.1
+END
+}
+
+test_the_size_is_a_parameter_of_the_note() {
+    write_chain chain.clausius
+    simulate chain.clausius --set N=10 --steps 5 -o long.csv
+    run "$CLAUSIUS" audit chain.clausius --against long.csv
+    expect_ok
+    expect_stdout '10 elements|mass matrix'
+    run "$CLAUSIUS" audit chain.clausius --against long.csv --set k=1
+    expect_exit 1
+    expect_stderr 'made with N=10 .*--set counts'
+    # the first elements of a longer chain are no start of a shorter one
+    run "$CLAUSIUS" simulate chain.clausius --from long.csv --steps 1
+    expect_ok
+    run "$CLAUSIUS" simulate chain.clausius --set N=4 --from long.csv --steps 1
+    expect_exit 3
+    expect_stderr 'long.csv has a column u\[5\], which the system does not have .* more elements; it was made with N=10'
+    expect_no_stdout
+    grep -v '^#' long.csv >measured.csv # what others measured may reach beyond, and that is said
+    run "$CLAUSIUS" simulate chain.clausius --set N=4 --from measured.csv --steps 1
+    expect_ok
+    expect_stderr 'measured.csv has a column u\[5\]'
+}
+
+# A note opens no file elsewhere: docs/format.md.
+test_a_note_of_a_system_elsewhere() {
+    mkdir systems
+    write_chain systems/chain.clausius
+    for kind in csv npz; do
+        simulate systems/chain.clausius --steps 5 -o o.$kind
+        run "$CLAUSIUS" audit o.$kind
+        expect_exit 4
+        expect_stderr "system \"systems/chain.clausius\": there is no ordinary file chain.clausius, and a note opens no file that is not beside its own; .*clausius audit SYSTEM --against o.$kind"
+        run "$CLAUSIUS" audit systems/chain.clausius --against o.$kind
+        expect_ok
+        echo damaged >>o.$kind # refused before a row is read
+        run "$CLAUSIUS" audit o.$kind
+        [[ $kind == npz ]] || expect_exit 4
+    done
+    simulate pendulum --steps 2 -o p.csv
+    sed 's/^# system: .*/# system: pendulun/' p.csv >q.csv
+    run "$CLAUSIUS" audit q.csv
+    expect_exit 4
+    expect_stderr 'neither built in nor a .clausius file'
 }
 
 # Rows far apart see what rounding adds up to. The demo's own motion, as it is and thinned.

@@ -50,6 +50,15 @@ test_json_has_the_keys_of_the_contract() {
     expect_json '1 <= d["newton"]["mean_iterations"] <= d["newton"]["max_iterations"]'
 }
 
+# A step of order 4 is five solves: its mean is of the step, the maximum of one solve.
+test_iterations_are_of_steps_and_of_solves() {
+    run "$CLAUSIUS" simulate pendulum --scheme discrete-gradient-4 --steps 20 -o run.csv
+    expect_ok
+    expect_stderr '^  newton     [0-9.]+ iterations per step, at most [0-9]+ in a solve$'
+    run "$CLAUSIUS" simulate pendulum --scheme discrete-gradient-4 --steps 20 --json
+    expect_json 'd["newton"]["max_iterations"] < d["newton"]["mean_iterations"] <= 5 * d["newton"]["max_iterations"]'
+}
+
 test_json_with_output_writes_both() {
     run "$CLAUSIUS" simulate pendulum --steps 5 --json -o run.csv
     expect_ok

@@ -178,6 +178,14 @@ static void test_refusals(void **state) {
     const char *twice[] = {"y", "y", "y", "y"};
     assert_int_equal(cls_table_compare(a, a, 4, twice, d, &n, &rows, &e), CLS_OK);
     assert_int_equal(n, 1);
+    const char *const grid[] = {"time", "S[1][2]", "y"}; /* nor under two spellings */
+    const char *spelt[] = {"S[1,2]", "S[1][2]", "y", "S[1,2]"};
+    cls_table *g = make(3, grid);
+    put(g, 0, 1, 2);
+    assert_int_equal(cls_table_compare(g, g, 4, spelt, d, &n, &rows, &e), CLS_OK);
+    assert_int_equal(n, 2);
+    assert_string_equal(d[0].column, "S[1][2]");
+    cls_table_free(&g);
     cls_table *all[] = {a, b, c, s, empty};
     for (int i = 0; i < 5; i++) cls_table_free(&all[i]);
 }
