@@ -23,9 +23,11 @@ static int pattern_of(const char *name, char *out, size_t room) {
     return !*name && indices > 0;
 }
 
-int cli_is_element(const char *name, const char *pattern) {
-    char own[128];
-    return pattern_of(name, own, sizeof own) && !strcmp(own, pattern);
+static cls_status leave_small_ones(size_t n, cli_arrays *out) {
+    for (size_t i = 0; i < n; i++)
+        if (out->of[i] != SIZE_MAX && out->list[out->of[i]].count < ONE_LINE_FROM)
+            out->of[i] = SIZE_MAX;
+    return CLS_OK;
 }
 
 cls_status cli_arrays_find(size_t n, const char *const *names, cli_arrays *out, cls_error *error) {
@@ -56,10 +58,26 @@ cls_status cli_arrays_find(size_t n, const char *const *names, cli_arrays *out, 
         out->list[last].count++;
     }
     if (!out->of) return cli_no_memory(error);
-    for (size_t i = 0; i < n; i++)
-        if (out->of[i] != SIZE_MAX && out->list[out->of[i]].count < ONE_LINE_FROM)
-            out->of[i] = SIZE_MAX;
-    return CLS_OK;
+    return leave_small_ones(n, out);
+}
+
+cls_status cli_arrays_asked(size_t n, const char *const *names, size_t n_asked, char **asked,
+                            cli_arrays *out, cls_error *error) {
+    *out = (cli_arrays){.n = n_asked,
+                        .of = malloc((n + 1) * sizeof *out->of),
+                        .list = calloc(n_asked + 1, sizeof *out->list)};
+    if (!out->of || !out->list) return cli_no_memory(error);
+    for (size_t k = 0; k < n_asked; k++)
+        snprintf(out->list[k].name, sizeof out->list[k].name, "%s", asked[k]);
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (k < n_asked && strcmp(asked[k], names[i]) &&
+               !cls_means_element(asked[k], names[i], NULL, NULL))
+            k++;
+        out->of[i] = k < n_asked && strcmp(asked[k], names[i]) ? k : SIZE_MAX;
+        if (out->of[i] != SIZE_MAX && !out->list[k].count++) out->list[k].first = i;
+    }
+    return leave_small_ones(n, out);
 }
 
 void cli_arrays_free(cli_arrays *a) {

@@ -160,18 +160,30 @@ static cls_difference measure(const side *a, int ca, const side *b, int cb, cons
     return d;
 }
 
+/* Room for what is compared: a name given twice is compared once. */
+static cls_status measure_one(const side *a, const side *b, const pairs *p, const char *name,
+                              cls_difference *out, size_t *n, cls_error *error) {
+    int ca = cls_table_find(a->table, name), cb = cls_table_find(b->table, name);
+    if (ca < 0) return clsi_no_column(a->table, a->where, name, CLS_USAGE, error);
+    if (cb < 0) return clsi_no_column(b->table, b->where, name, CLS_USAGE, error);
+    size_t seen = 0;
+    while (seen < *n && strcmp(out[seen].column, a->table->names[ca]) != 0) seen++;
+    if (seen == *n) out[(*n)++] = measure(a, ca, b, cb, p);
+    return CLS_OK;
+}
+
 static cls_status measure_named(const side *a, const side *b, const pairs *p, size_t n_names,
                                 const char *const *names, cls_difference *out, size_t *n,
                                 cls_error *error) {
-    for (size_t i = 0; i < n_names; i++) {
-        int ca = cls_table_find(a->table, names[i]), cb = cls_table_find(b->table, names[i]);
-        if (ca < 0) return clsi_no_column(a->table, a->where, names[i], CLS_USAGE, error);
-        if (cb < 0) return clsi_no_column(b->table, b->where, names[i], CLS_USAGE, error);
-        size_t seen = 0; /* a name given twice is compared once: `out` has room for no more */
-        while (seen < *n && strcmp(out[seen].column, names[i]) != 0) seen++;
-        if (seen == *n) out[(*n)++] = measure(a, ca, b, cb, p);
+    cls_status status = CLS_OK;
+    for (size_t i = 0; i < n_names && !status; i++) {
+        int way = clsi_table_way(a->table, names[i]);
+        if (!way) status = measure_one(a, b, p, names[i], out, n, error);
+        for (size_t k = 0; k < a->table->n_columns && way && !status; k++)
+            if (cls_means_element(names[i], a->table->names[k], NULL, NULL) == way)
+                status = measure_one(a, b, p, a->table->names[k], out, n, error);
     }
-    return CLS_OK;
+    return status;
 }
 
 static cls_status nothing_shared(const cls_table *a, const cls_table *b, cls_error *error) {

@@ -194,7 +194,7 @@ size_t clsi_set_at(const clsi_reader *r, const char *name) {
         if (clsi_element_name(given, flat)) given = flat;
         if (strcmp(given, name) == 0)
             found = i;
-        else if (strchr(given, '*') && clsi_means_element(given, name))
+        else if (clsi_has_star(given) && cls_means_element(given, name, NULL, NULL))
             pattern = i;
     }
     return found != SIZE_MAX ? found : pattern;
@@ -204,10 +204,10 @@ int clsi_set_means(const clsi_reader *r, const char *given, int kinds) {
     char flat[CLSI_ELEMENT_ROOM];
     if (clsi_element_name(given, flat)) given = flat;
     if (clsi_lookup(r, given, strlen(given), kinds)) return 1;
-    for (size_t i = 0; i < r->n_names && strchr(given, '*'); i++)
-        if (((int)r->names[i].kind & kinds) && clsi_means_element(given, r->names[i].name))
-            return 1;
-    return 0;
+    for (size_t i = 0; i < r->n_names && clsi_has_star(given); i++)
+        if ((int)r->names[i].kind & kinds)
+            ways |= cls_means_element(given, r->names[i].name, NULL, NULL);
+    return ways == 1 || ways == 2;
 }
 
 const char *clsi_suggest(const clsi_reader *r, const char *name, size_t length, int kinds,
@@ -239,6 +239,7 @@ const char *clsi_list_names(const clsi_reader *r, int kinds, char out[256]) {
     clsi_text_clear(&list);
     free(words);
     return out;
+    int ways = 0; /* one array by its own name and another by its name in files: neither is meant */
 }
 
 /* The name to use instead: v.x for p.x, S for T, and back. */
