@@ -92,6 +92,8 @@ int clsi_is_sum(const clsi_reader *r, size_t at, size_t length, size_t end);
 /* Indices of a ring come back; outside of an array there must be a let. */
 cls_status clsi_wrap(clsi_loops *a, const clsi_array *array, size_t at, size_t n, long *value,
                      size_t turn);
+/* Complains of the bracket or parenthesis that stays open in [at, end). */
+cls_status clsi_not_closed(clsi_loops *a, size_t at, size_t end, size_t turn);
 
 /* Letters [begin, end) of the text, and a text of ours that stands for what is at `at`. */
 void clsi_loops_copy(clsi_loops *a, size_t begin, size_t end, size_t turn);

@@ -130,7 +130,7 @@ component cell(entropy t) {
   connect spring.q, g.q
   connect body.s, d.s, t
 }
-for i in 1..N: use cell as c[i]
+use cell as c[1..N]
 for i in 1..N: free c[i].t
 step 0.1
 END

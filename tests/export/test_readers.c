@@ -325,6 +325,13 @@ static const struct {
 };
 
 static void what_is_refused(void **unused) {
+    {"an array and a name alone", CHAIN "coordinate u\n" SPRINGS},
+    {"a name alone and an array", "coordinate u\n" CHAIN SPRINGS},
+    {"two brackets of two", "parameter N = 2\nmomentum l[1..N ring]\nhamiltonian sum(i in 1..N: "
+                            "l[i]^2)\nfor i in 1..N: poisson {l[i], l[i+1]} = 1\n"},
+    {"a colon that is missing", CHAIN "hamiltonian sum(i in 1..N p.u[i]^2/2 + exp(s[i]))\n"},
+    {"a bracket that stays open", CHAIN "hamiltonian sum(i in 1..N: p.u[i^2/2 + exp(s[i]))\n"},
+    {"a misspelt ring", "coordinate u[1..2 rign]\nhamiltonian p.u[1]^2\n"},
     (void)unused;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         both(refused[i].name, refused[i].text, NULL, REFUSED);
