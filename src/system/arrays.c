@@ -397,6 +397,35 @@ static cls_status note_edge(clsi_loops *a, clsi_cursor c) {
     return CLS_OK;
 }
 
+/* `let d[0] = ...` where there is `let d[i] = ...`, outside of loops. */
+static cls_status note_given(clsi_loops *a) {
+    clsi_reader *r = a->r;
+    clsi_cursor c, place[CLSI_MAX_INDICES];
+    cls_status status = CLS_OK;
+    for (size_t at = 0; status == CLS_OK && clsi_next_statement(r, &at, r->length, 0, &c);) {
+        clsi_macro m;
+        if (read_macro(a, c, &m) || !clsi_accept_word(r, &c, "let")) continue;
+        clsi_skip_space(r, &c);
+        clsi_given g = {.name = c.at, .length = clsi_plain_word(r, c.at, c.end)};
+        size_t behind = c.at + g.length, k = 0;
+        while (k < a->n_macros &&
+               (a->macros[k].length != g.length ||
+                memcmp(r->clean + a->macros[k].name, r->clean + g.name, g.length)))
+            k++;
+        status = clsi_count_work(a, c.at, SIZE_MAX, k);
+        if (k == a->n_macros || status != CLS_OK) continue;
+        status = clsi_index_brackets(a, &behind, c.end, SIZE_MAX, place, &g.n);
+        for (size_t i = 0; i < g.n && status == CLS_OK; i++)
+            status = clsi_array_integer(a, place[i].at, place[i].end, SIZE_MAX, &g.value[i]);
+        if (status != CLS_OK || g.n != a->macros[k].n) continue;
+        if (!clsi_grow(&a->given, &a->given_room, a->n_given + 1, sizeof *a->given))
+            return clsi_no_memory(r->error);
+        a->given[a->n_given++] = g;
+        a->macros[k].has_given = 1;
+    }
+    return status;
+}
+
 static cls_status prepare(clsi_loops *a) {
     clsi_reader *r = a->r;
     cls_status status = CLS_OK;
@@ -417,7 +446,7 @@ static cls_status prepare(clsi_loops *a) {
             return clsi_no_memory(r->error);
         a->macros[a->n_macros++] = macro;
     }
-    return status;
+    return status == CLS_OK && a->n_macros ? note_given(a) : status;
 }
 
 /* Declarations first, so that formulas above them know the arrays. */
@@ -507,8 +536,8 @@ void clsi_loops_free(clsi_loops **arrays) {
     for (size_t i = 0; i < a->n_edges; i++) free(a->edges[i]);
     clsi_text_clear(&a->flat);
     clsi_patterns_free(&a->patterns);
-    void *const lists[] = {a->map,   a->turns,        a->arrays,  a->macros, a->sizes,
-                           a->edges, a->origin.clean, a->literal, a};
+    void *const lists[] = {a->map,   a->turns, a->arrays,       a->macros,  a->sizes,
+                           a->given, a->edges, a->origin.clean, a->literal, a};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
     *arrays = NULL;
 }

@@ -247,13 +247,63 @@ cls_status clsi_wrap(clsi_loops *a, const clsi_array *array, size_t at, size_t n
     return CLS_OK;
 }
 
+/* `let a[0] = ...` above or below of `let a[i] = ...`: that value is given. */
+int clsi_is_given(const clsi_loops *a, const clsi_macro *m, size_t n, const long *value) {
+    const char *name = a->r->clean + m->name;
+    for (size_t i = m->has_given ? 0 : a->n_given; i < a->n_given; i++) {
+        const clsi_given *g = &a->given[i];
+        if (g->length == m->length && g->n == n &&
+            memcmp(a->r->clean + g->name, name, g->length) == 0 &&
+            memcmp(g->value, value, n * sizeof *value) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* Of the value that the formula asked for first. */
+static cls_status too_deep(clsi_loops *a, const clsi_macro *last, size_t at, const long *value) {
+    const clsi_macro *m = a->outer;
+    const char *name = a->r->clean + m->name, *index = a->r->clean + m->index[0].at;
+    int letters = (int)m->length, n = (int)(m->index[0].end - m->index[0].at);
+    int same = last == m && memcmp(value, a->first, m->n * sizeof *value) == 0;
+    clsi_text first = {0}, loop = {0};
+    put_indices(&first, m->n, a->first);
+    clsi_text_printf(&loop, "`for %.*s in 1..N: let %.*s[%.*s] = ...`", n, index, letters, name, n,
+                     index);
+    cls_status status =
+        first.failed || loop.failed ? clsi_no_memory(a->r->error)
+        : same ? clsi_array_at(a, at, SIZE_MAX, "`%.*s%s` is defined by itself", letters, name,
+                               first.data)
+        : m->has_given
+            ? clsi_array_at(a, at, SIZE_MAX,
+                            "`%.*s%s` needs more than %d values of `%.*s` within each other: write "
+                            "%s, which takes one after the other",
+                            letters, name, first.data, (int)MAX_DEPTH, letters, name, loop.data)
+            : clsi_array_at(a, at, SIZE_MAX,
+                            "`%.*s%s` is defined by itself without end: give it an edge, `let "
+                            "%.*s[0] = ...`; from %d values on also write %s",
+                            letters, name, first.data, letters, name, (int)MAX_DEPTH, loop.data);
+    clsi_text_clear(&first);
+    clsi_text_clear(&loop);
+    return status;
+}
+
 static cls_status expand_macro(clsi_loops *a, const clsi_macro *m, size_t at, size_t n,
                                const long *value, size_t turn) {
     if (n != m->n)
         return clsi_array_at(a, at, turn, "`%.*s` has %zu %s, here are %zu", (int)m->length,
                              a->r->clean + m->name, m->n, m->n == 1 ? "index" : "indices", n);
-    if (++a->depth > MAX_DEPTH) return clsi_array_at(a, at, turn, "this let is defined by itself");
-    cls_status status = CLS_OK;
+    cls_status status = clsi_count_work(a, at, turn, m->has_given ? a->n_given : 0);
+    if (status != CLS_OK) return status;
+    if (clsi_is_given(a, m, n, value)) {
+        clsi_put_element(a, at, m->length, n, value, turn);
+        return CLS_OK;
+    }
+    if (!a->depth) {
+        a->outer = m;
+        memcpy(a->first, value, n * sizeof *value);
+    }
+    if (++a->depth > MAX_DEPTH) return too_deep(a, m, at, value);
     for (size_t k = 0; k < n && status == CLS_OK; k++)
         status = clsi_add_turn(a, turn, m->index[k], value[k], k == 0, &turn);
     clsi_loops_put(a, at, turn, "(");

@@ -137,6 +137,19 @@ static void set_is_blamed(void **unused) {
     }
 }
 
+/* let a[i] = a[i-1] + x[i] comes to an end at let a[0] = ..., wherever that stands. */
+static void lets_end_at_an_edge(void **unused) {
+    (void)unused;
+    same("parameter N = 4\ncoordinate x[1..N]\nlet a[0] = 2\nlet a[i] = a[i-1] + x[i]\n"
+         "hamiltonian sum(i in 1..N: p.x[i]^2/2) + a[N]^2 + a[0]\n"
+         "for i in 1..N: start x[i] = i, v.x[i] = 0\n",
+         "parameter N = 4\ncoordinate x[1], x[2], x[3], x[4]\nlet a0 = 2\n"
+         "hamiltonian ((p.x[1]^2/2 + p.x[2]^2/2) + (p.x[3]^2/2 + p.x[4]^2/2)) + "
+         "((((a0 + x[1]) + x[2]) + x[3]) + x[4])^2 + a0\n"
+         "start x[1] = 1, x[2] = 2, x[3] = 3, x[4] = 4, v.x[1] = 0, v.x[2] = 0, v.x[3] = 0, "
+         "v.x[4] = 0\n");
+}
+
 /* Many components of one kind without a loop. */
 static void components_with_a_range(void **unused) {
     (void)unused;
@@ -171,7 +184,15 @@ static void errors_name_the_index(void **unused) {
         {CHAIN_H "for i in 1..2: start x[1] = 0", 5, 22, "has a start already (i = 2)"},
         {"parameter N = 0\ncoordinate x[1..N]", 2, 14, "the range is empty"},
         {"parameter N = M, M = N\ncoordinate x[1..N]", 1, 0, "defined by itself"},
-        {CHAIN "let d[i] = d[i+1]\nhamiltonian d[1]", 4, 0, "defined by itself"},
+        {CHAIN "let d[i] = d[i+1]\nhamiltonian d[1]", 4, 12,
+         "`d[1]` is defined by itself without end: give it an edge, `let d[0] = ...`"},
+        {CHAIN "let d[i] = d[i] + 1\nlet d[0] = 1\nhamiltonian d[2]", 4, 12,
+         "`d[2]` is defined by itself"},
+        {CHAIN "let d[i] = e[i, 2]\nlet e[i, j] = d[i] + j\nhamiltonian d[2]", 5, 15,
+         "`d[2]` is defined by itself"},
+        {CHAIN "let d[0] = 1\nlet d[i] = 2*d[i-1]\nhamiltonian d[45]", 5, 14,
+         "`d[45]` needs more than 40 values of `d` within each other: write `for i in 1..N: let "
+         "d[i] = ...`"},
         {CHAIN "hamiltonian sum(i in 1..N: x[i^2/2)", 4, 29, "this [ is never closed"},
         {CHAIN "hamiltonian sum(i in 1..N: x[i]^2/2", 4, 16, "this ( is never closed"},
         {CHAIN "coordinate y[1..N", 4, 13, "this [ is never closed"},
@@ -236,7 +257,7 @@ int main(void) {
         cmocka_unit_test(a_chain_is_its_elements), cmocka_unit_test(rings_and_grids),
         cmocka_unit_test(set_changes_the_size),    cmocka_unit_test(errors_name_the_index),
         cmocka_unit_test(components_repeat),       cmocka_unit_test(components_with_a_range),
-        cmocka_unit_test(set_is_blamed),
+        cmocka_unit_test(lets_end_at_an_edge),     cmocka_unit_test(set_is_blamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
