@@ -23,14 +23,16 @@ static int pattern_of(const char *name, char *out, size_t room) {
     return !*name && indices > 0;
 }
 
-int cli_is_element(const char *name, const char *pattern) {
-    char own[128];
-    return pattern_of(name, own, sizeof own) && !strcmp(own, pattern);
+static cls_status leave_small_ones(size_t n, cli_arrays *out) {
+    for (size_t i = 0; i < n; i++)
+        if (out->of[i] != SIZE_MAX && out->list[out->of[i]].count < ONE_LINE_FROM)
+            out->of[i] = SIZE_MAX;
+    return CLS_OK;
 }
 
 int cli_is_same_array(const char *a, const char *b) {
-    char own[128];
-    return pattern_of(b, own, sizeof own) && cli_is_element(a, own);
+    char of_a[128], of_b[128];
+    return pattern_of(a, of_a, sizeof of_a) && pattern_of(b, of_b, sizeof of_b) && !strcmp(of_a, of_b);
 }
 
 cls_status cli_arrays_find(size_t n, const char *const *names, cli_arrays *out, cls_error *error) {
@@ -61,10 +63,26 @@ cls_status cli_arrays_find(size_t n, const char *const *names, cli_arrays *out, 
         out->list[last].count++;
     }
     if (!out->of) return cli_no_memory(error);
-    for (size_t i = 0; i < n; i++)
-        if (out->of[i] != SIZE_MAX && out->list[out->of[i]].count < ONE_LINE_FROM)
-            out->of[i] = SIZE_MAX;
-    return CLS_OK;
+    return leave_small_ones(n, out);
+}
+
+cls_status cli_arrays_asked(size_t n, const char *const *names, size_t n_asked, char **asked,
+                            cli_arrays *out, cls_error *error) {
+    *out = (cli_arrays){.n = n_asked,
+                        .of = malloc((n + 1) * sizeof *out->of),
+                        .list = calloc(n_asked + 1, sizeof *out->list)};
+    if (!out->of || !out->list) return cli_no_memory(error);
+    for (size_t k = 0; k < n_asked; k++)
+        snprintf(out->list[k].name, sizeof out->list[k].name, "%s", asked[k]);
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (k < n_asked && strcmp(asked[k], names[i]) &&
+               !cls_means_element(asked[k], names[i], NULL, NULL))
+            k++;
+        out->of[i] = k < n_asked && strcmp(asked[k], names[i]) ? k : SIZE_MAX;
+        if (out->of[i] != SIZE_MAX && !out->list[k].count++) out->list[k].first = i;
+    }
+    return leave_small_ones(n, out);
 }
 
 void cli_arrays_free(cli_arrays *a) {

@@ -175,9 +175,11 @@ typedef struct cli_arrays {
     cli_array *list;
 } cli_arrays;
 cls_status cli_arrays_find(size_t n, const char *const *names, cli_arrays *out, cls_error *error);
+/* The same where names were asked for: one array for each that means elements (cls_means_element). */
+cls_status cli_arrays_asked(size_t n, const char *const *names, size_t n_asked, char **asked,
+                            cli_arrays *out, cls_error *error);
 void cli_arrays_free(cli_arrays *a);
-/* Whether `name` is an element of the array that `pattern` (u[*]) names. */
-int cli_is_element(const char *name, const char *pattern);
+/* Whether both are elements of one array. */
 int cli_is_same_array(const char *a, const char *b);
 
 typedef struct cli_grid {

@@ -10,43 +10,23 @@
 
 typedef struct comparison {
     cls_table *tables[2];
-    char **words;         /* as given */
-    const char **columns; /* NULL: all that both have */
+    char **columns; /* as given; NULL: all that both have */
     size_t n_columns;
-    int arrays; /* arrays are one line */
     cls_difference *differences;
     size_t n, rows, dropped[2]; /* rows without a partner, of either side */
 } comparison;
 
-/* u[*] in the place of a name is all elements of u that the first table has. */
-static cls_status choose(comparison *c, const char *columns, cls_error *error) {
-    char **words = NULL;
-    size_t n = 0, all = cls_table_columns(c->tables[0]);
-    cls_status status = cli_words("--columns", columns, &n, &words, error);
-    if (status) return status;
-    c->columns = calloc(n + n * all + 1, sizeof *c->columns);
-    for (size_t i = 0; c->columns && i < n; i++) {
-        size_t before = c->n_columns;
-        for (size_t k = 0; k < all && strstr(words[i], "[*]"); k++) {
-            const char *name = cls_table_name(c->tables[0], k);
-            if (cli_is_element(name, words[i])) c->columns[c->n_columns++] = name, c->arrays = 1;
-        }
-        if (c->n_columns == before) c->columns[c->n_columns++] = words[i];
-    }
-    c->words = words;
-    return c->columns ? CLS_OK : cli_no_memory(error);
-}
-
 static cls_status compare(const cli_arguments *a, comparison *c, cls_error *error) {
     const char *columns = cli_value(a, "columns");
     cls_status status = cli_trajectories(a, 2, a->words, c->tables, error);
-    c->arrays = !columns;
-    if (!status && columns) status = choose(c, columns, error);
+    if (!status && columns)
+        status = cli_words("--columns", columns, &c->n_columns, &c->columns, error);
     if (status) return status;
     c->differences = calloc(cls_table_columns(c->tables[0]) + 1, sizeof *c->differences);
     if (!c->differences) return cli_no_memory(error);
-    status = cls_table_compare(c->tables[0], c->tables[1], c->n_columns, c->columns, c->differences,
-                               &c->n, &c->rows, error);
+    status =
+        cls_table_compare(c->tables[0], c->tables[1], c->n_columns, (const char *const *)c->columns,
+                          c->differences, &c->n, &c->rows, error);
     for (int i = 0; !status && i < 2; i++) c->dropped[i] = cls_table_rows(c->tables[i]) - c->rows;
     return status;
 }
@@ -96,11 +76,11 @@ static cls_status print_lines(const comparison *c, const cli_arrays *arrays, cls
     static const char *const heads[] = {"column", "mae", "max", "rmse", "time of max", "worst"};
     int folded = 0;
     cli_grid g;
-    for (size_t i = 0; i < c->n; i++) folded |= c->arrays && arrays->of[i] != SIZE_MAX;
+    for (size_t i = 0; i < c->n; i++) folded |= arrays->of[i] != SIZE_MAX;
     cli_grid_begin(&g, folded ? "lrrrrl" : "lrrrr");
     for (size_t i = 0; i < 5 + (size_t)folded; i++) cli_grid_cell(&g, "%s", heads[i]);
     for (size_t i = 0; i < c->n; i++) {
-        size_t k = c->arrays ? arrays->of[i] : SIZE_MAX;
+        size_t k = arrays->of[i];
         if (k == SIZE_MAX) {
             print_line(&g, c->differences[i].column, &c->differences[i], folded ? "" : NULL);
         } else if (arrays->list[k].first == i) {
@@ -115,7 +95,10 @@ static cls_status print_table(const cli_arguments *a, const comparison *c, cls_e
     cli_arrays arrays = {0};
     const char **names = calloc(c->n + 1, sizeof *names);
     for (size_t i = 0; names && i < c->n; i++) names[i] = c->differences[i].column;
-    cls_status status = names ? cli_arrays_find(c->n, names, &arrays, error) : cli_no_memory(error);
+    cls_status status =
+        !names       ? cli_no_memory(error)
+        : c->columns ? cli_arrays_asked(c->n, names, c->n_columns, c->columns, &arrays, error)
+                     : cli_arrays_find(c->n, names, &arrays, error);
     if (!status) status = print_lines(c, &arrays, error);
     cli_arrays_free(&arrays);
     free(names);
@@ -143,14 +126,14 @@ static cls_status run(const cli_arguments *a, cls_error *error) {
     if (!status && above && cli_given(a, "tolerance")) status = CLS_CHECK;
     free(c.differences);
     free(c.columns);
-    free(c.words);
     for (int i = 0; i < 2; i++) cls_table_free(&c.tables[i]);
     return status;
 }
 
 static const cli_option options[] = {
     {"columns", 0, "NAMES",
-     "only these, \"x, v.x\", \"u[*]\" for an array; else all that both files have"},
+     "only these, \"x, v.x\", \"u[*]\" for an array, \"S[1,*]\" for a row of a grid; else all "
+     "that both files have"},
     CLI_DATA_OPTIONS("names"),
     {"tolerance", 0, "X", "exit 1 when a largest difference is above X"},
     {"json", 0, NULL,

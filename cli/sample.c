@@ -6,6 +6,7 @@
  * minus below one half. NAME = FORMULA is made of the items before it and draws nothing. `let` in
  * front says that the name is not a variable of the system but serves later formulas. */
 #include "cli.h"
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,56 +107,90 @@ static cls_status make_work(cli_draws *out, cls_error *error) {
 
 /* ---- arrays ---- */
 
-/* The stars of "u[*]", "S[*][*]" in front of the sign; 0 letters where there are none. */
-static const char *find_stars(const char *item, size_t *length) {
-    const char *stars = strstr(item, "[*]");
-    if (!stars || stars > item + strcspn(item, "~=")) return NULL;
-    for (*length = 0; !strncmp(stars + *length, "[*]", 3);) *length += 3;
-    return stars;
+/* Letters of a name with its brackets at s, and how many stars stand in those. */
+static size_t name_length(const char *s, size_t *stars) {
+    size_t n = 0;
+    *stars = 0;
+    while (s[n] && (isalnum((unsigned char)s[n]) || strchr("_.[", s[n]))) {
+        size_t inside = s[n] == '[' ? strcspn(s + n, "]") : 0;
+        for (size_t k = 0; k < inside; k++) *stars += s[n + k] == '*';
+        n += inside ? inside + (s[n + inside] == ']') : 1;
+    }
+    return n;
 }
 
-/* The item with the indices of `element` in the place of all stars, at the end of a text. */
-static int put_element(char **text, size_t *used, const char *item, const char *stars,
-                       size_t length, const char *element) {
-    const char *index = strchr(element, '['), *end = strrchr(element, ']');
-    size_t n = (size_t)(end - index) + 1, times = 0;
-    for (const char *s = item; *s; s++) times += *s == '*';
-    char *grown = realloc(*text, *used + strlen(item) + times * n + 3);
+/* The name with indices in the place of its stars; one star alone is all of them. */
+static size_t put_name(char *to, const char *name, size_t length, size_t stars, size_t n,
+                       const long *index) {
+    size_t used = 0, next = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (name[i] == ',') { /* T[1,*] is called T[1][2] */
+            used += (size_t)sprintf(to + used, "][");
+            continue;
+        }
+        if (name[i] != '*') {
+            if (name[i] != ' ') to[used++] = name[i];
+            continue;
+        }
+        for (size_t k = next; k < (stars == 1 ? n : next + 1) && k < n; k++)
+            used += (size_t)sprintf(to + used, "%s%ld", k > next ? "][" : "", index[k]);
+        next++;
+    }
+    return used;
+}
+
+/* The item for one element, at the end of a text. */
+static int put_element(char **text, size_t *used, const char *item, const char *element, size_t n,
+                       const long *index) {
+    enum { MOST_DIGITS = 24 };
+    size_t stars, sign = strcspn(item, "~="), room = strlen(element) + 3;
+    for (const char *s = item; *s; s++) room += *s == '*' ? CLS_MOST_STARS * MOST_DIGITS : 2;
+    char *grown = realloc(*text, *used + room);
     if (!grown) return 0;
     *text = grown;
     if (*used) grown[(*used)++] = ',';
-    while (*item) {
-        int here = !strncmp(item, stars, length) && item[length] != '[';
-        memcpy(grown + *used, here ? index : item, here ? n : 1);
-        *used += here ? n : 1;
-        item += here ? length : 1;
+    *used += (size_t)sprintf(grown + *used, "%s", element);
+    for (item += sign; *item;) {
+        size_t length = name_length(item, &stars);
+        if (!length) grown[(*used)++] = *item++;
+        *used += put_name(grown + *used, item, length, stars, n, index);
+        item += length;
     }
     grown[*used] = 0;
     return 1;
 }
 
 /* "u[*]~U(-1,1)" as "u[1]~U(-1,1),u[2]~U(-1,1),...", as columns of the system are called. */
+static cls_status write_item(const char *item, const cls_system *s, char **out, size_t *used,
+                             cls_error *error) {
+    size_t n = 0, stars, columns = cls_system_column_count(s);
+    long index[CLS_MOST_STARS];
+    char pattern[128], *name = pattern;
+    int best = 0;
+    snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(item, "~="), item);
+    name = cli_trim(pattern);
+    (void)name_length(name, &stars);
+    if (!stars || !item[strcspn(item, "~=")])
+        return put_element(out, used, "", item, 0, index) ? CLS_OK : cli_no_memory(error);
+    for (size_t c = 0; c < columns && best < 2; c++) {
+        int how = cls_means_element(name, cls_system_column(s, c), NULL, NULL);
+        if (how > best) best = how;
+    }
+    for (size_t c = 0; c < columns && best; c++) {
+        const char *element = cls_system_column(s, c);
+        if (cls_means_element(name, element, index, &n) == best &&
+            !put_element(out, used, item, element, n, index))
+            return cli_no_memory(error);
+    }
+    if (best) return CLS_OK;
+    return cli_fail(error, CLS_USAGE, "--sample: %s has no array `%s`", cls_system_name(s), name);
+}
+
 static cls_status write_out(const char *given, const cls_system *s, char **out, cls_error *error) {
     char **items = NULL;
-    size_t n = 0, used = 0, length = 0;
+    size_t n = 0, used = 0;
     cls_status status = cli_words("--sample", given, &n, &items, error);
-    for (size_t i = 0; !status && i < n; i++) {
-        const char *stars = find_stars(items[i], &length), *name = items[i];
-        size_t found = 0;
-        char pattern[128];
-        snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(name, "~="), name);
-        for (size_t c = 0; stars && !status && c < cls_system_column_count(s); c++) {
-            if (!cli_is_element(cls_system_column(s, c), cli_trim(pattern))) continue;
-            found++;
-            if (!put_element(out, &used, items[i], stars, length, cls_system_column(s, c)))
-                status = cli_no_memory(error);
-        }
-        if (!status && stars && !found)
-            status = cli_fail(error, CLS_USAGE, "--sample: %s has no array `%s`",
-                              cls_system_name(s), cli_trim(pattern));
-        if (!status && !stars && !put_element(out, &used, items[i], "\n", 1, "[]"))
-            status = cli_no_memory(error);
-    }
+    for (size_t i = 0; !status && i < n; i++) status = write_item(items[i], s, out, &used, error);
     free(items);
     return status;
 }
@@ -166,7 +201,7 @@ cls_status cli_draws_parse(const char *given, const cls_system *s, cli_draws *ou
     size_t n = 0;
     *out = (cli_draws){0};
     cls_status status = CLS_OK;
-    if (s && strstr(given, "[*]")) status = write_out(given, s, &text, error);
+    if (s && strchr(given, '[') && strchr(given, '*')) status = write_out(given, s, &text, error);
     if (!status) status = cli_words("--sample", text ? text : given, &n, &items, error);
     free(text);
     if (status) return status;

@@ -70,6 +70,13 @@ CLS_API const char *cls_version(void);
  * NULL when none is near: for "did you mean". */
 CLS_API const char *cls_nearest_word(const char *word, size_t n, const char *const *words);
 
+/* Whether the pattern means this element of an array. 2, as it is written: u[*] of u[3], T[*], T[*,*], T[*][*] and
+ * T[1,*] of T[1][2], cell[*]_q of cell[3]_q. 1, by the name that the array has in files of arrays: u of u[3], cell_q
+ * and cell_q[*] of cell[3]_q; where names of both kinds are found, the first are meant. 0: neither. The indices in
+ * the place of stars go to `index`, *n of them, at most CLS_MOST_STARS; both may be NULL. */
+#define CLS_MOST_STARS 6
+CLS_API int cls_means_element(const char *pattern, const char *name, long *index, size_t *n);
+
 #ifdef __cplusplus
 }
 #endif

@@ -146,7 +146,7 @@ CLS_API cls_status cls_writer_seal(cls_writer *w, cls_error *error);
 CLS_API cls_status cls_writer_commit(cls_writer **w, cls_error *error);
 CLS_API void cls_writer_discard(cls_writer **w);
 
-/* Two trajectories on the columns they share (or the ones named), rows matched by time: rows of `a`
+/* Two trajectories on the columns they share (or the ones named, u[*] for those of an array), rows matched by time: rows of `a`
  * whose time is within 1e-9 (relative to the larger of |t| and the spacing) of a row of `b`; by
  * (trajectory, time) where both have a trajectory column. */
 typedef struct cls_difference {

@@ -1,5 +1,6 @@
 """What a simulation gives: named columns, without a copy, and what can be done with them."""
 import html
+import re
 
 import numpy as np
 
@@ -10,7 +11,9 @@ from ._options import checked, describe
 
 def compared(a, b, columns):
     """Differences of two tables at equal times."""
-    found, _ = a.compare(b, tuple(c.strip() for c in columns.split(",")) if isinstance(columns, str) else tuple(columns))
+    if isinstance(columns, str):
+        columns = (c.strip() for c in re.split(r",(?![^\[\]]*\])", columns))  # not those of T[1,*]
+    found, _ = a.compare(b, tuple(columns))
     return {c: dict(mae=mae, max=most, rmse=rmse, time_of_max=at) for c, mae, most, rmse, at in found}
 
 

@@ -221,20 +221,99 @@ int clsi_element_name(const char *name, char out[CLSI_ELEMENT_ROOM]) {
     return changed && !*name;
 }
 
-int clsi_means_element(const char *pattern, const char *name) {
-    for (; *pattern; pattern++, name++) {
-        if (pattern[0] == '*' && pattern[1] == ']' && name[0] != ']') {
-            name += strspn(name, "0123456789-");
-            pattern++;
-        }
-        if (*pattern != *name) return 0;
+int clsi_has_star(const char *name) {
+    const char *open = strchr(name, '['), *star = open ? strchr(open, '*') : NULL;
+    return star && strchr(star, ']') != NULL;
+}
+
+enum { AXES = 3 };
+
+/* The indices at *s, [3][*] or [3, *], and behind them; 0: these are none, or too many. */
+typedef struct place {
+    const char *text;
+    size_t length;
+} place;
+
+static size_t read_places(const char **s, place *out) {
+    size_t n = 0;
+    while (**s == '[') {
+        do {
+            *s += 1 + strspn(*s + 1, " ");
+            size_t length = strspn(*s, "-0123456789*");
+            if (!length || n == AXES) return 0;
+            out[n++] = (place){*s, length};
+            *s += length;
+            *s += strspn(*s, " ");
+        } while (**s == ',');
+        if (**s != ']') return 0;
+        ++*s;
     }
-    return !*name;
+    return n;
+}
+
+static int is_star(place p) {
+    return p.length == 1 && *p.text == '*';
+}
+
+/* One star is any number of indices, else each is its own. Indices in the place of stars go to `found`. */
+typedef struct stars {
+    long index[CLS_MOST_STARS];
+    size_t n;
+} stars;
+
+static int same_places(size_t n, const place *pattern, size_t m, const place *name, stars *found) {
+    int all = n == 1 && is_star(pattern[0]);
+    if (!n || !m || (n != m && !all)) return 0;
+    for (size_t k = 0; k < m; k++) {
+        const place *p = &pattern[all ? 0 : k];
+        if (is_star(*p) && found->n < CLS_MOST_STARS)
+            found->index[found->n++] = strtol(name[k].text, NULL, 10);
+        else if (p->length != name[k].length || memcmp(p->text, name[k].text, p->length) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+static int is_as_written(const char *pattern, const char *name, stars *found) {
+    place own[AXES], other[AXES];
+    while (*pattern && *name) {
+        if (*pattern == '[' && *name == '[') {
+            size_t n = read_places(&pattern, own), m = read_places(&name, other);
+            if (!same_places(n, own, m, other, found)) return 0;
+        } else if (*pattern++ != *name++) {
+            return 0;
+        }
+    }
+    return found->n && !*pattern && !*name;
+}
+
+/* cell_q, cell_q[*] and cell_q[*][*] of cell[3]_q, u of u[3]: the array of a file (data/spans.c). */
+static int is_by_file_name(const char *pattern, const char *name, stars *found) {
+    static const place star = {"*", 1};
+    place own[AXES] = {star}, other[AXES];
+    size_t head = strcspn(name, "["), letters = strcspn(pattern, "["), n = 1;
+    const char *tail = name + head, *rest = pattern + letters;
+    size_t m = read_places(&tail, other);
+    if (*rest) n = read_places(&rest, own);
+    if (!head || !m || !n || *rest || strchr(tail, '[') || letters != head + strlen(tail)) return 0;
+    return memcmp(pattern, name, head) == 0 && memcmp(pattern + head, tail, letters - head) == 0 &&
+           same_places(n, own, m, other, found) && found->n;
+}
+
+int cls_means_element(const char *pattern, const char *name, long *index, size_t *n) {
+    stars found[2] = {{{0}, 0}, {{0}, 0}};
+    int how = !pattern || !name                           ? 0
+              : is_as_written(pattern, name, &found[0])   ? 2
+              : is_by_file_name(pattern, name, &found[1]) ? 1
+                                                          : 0;
+    const stars *s = &found[how == 1];
+    if (n) *n = how ? s->n : 0;
+    if (how && index) memcpy(index, s->index, s->n * sizeof *index);
+    return how;
 }
 
 /* ---- what is wrong with a name ---- */
 
-enum { AXES = 3 };
 typedef struct element {
     size_t letters, axes;
     long index[AXES];

@@ -18,8 +18,8 @@ void clsi_alike_names(clsi_text *out, size_t n, const char *const *names, size_t
 /* S[1, 2] as S[1][2], as elements are called: 1 and that name in `out`, 0 where nothing is to change. */
 enum { CLSI_ELEMENT_ROOM = 160 };
 int clsi_element_name(const char *name, char out[CLSI_ELEMENT_ROOM]);
-/* Whether `name` is an element that the pattern means: u[*], S[*][3], cell[*]_q. */
-int clsi_means_element(const char *pattern, const char *name);
+/* Whether elements of an array are meant, u[*]: a star inside brackets. */
+int clsi_has_star(const char *name);
 
 /* Whether both are elements of one array. */
 int clsi_same_array(const char *a, const char *b);

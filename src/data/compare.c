@@ -160,21 +160,29 @@ static cls_difference measure(const side *a, int ca, const side *b, int cb, cons
     return d;
 }
 
+/* A column named twice is compared once (`seen`): `out` has room for no more. */
+static cls_status measure_one(const side *a, const side *b, const pairs *p, const char *name,
+                              unsigned char *seen, cls_difference *out, size_t *n,
+                              cls_error *error) {
+    int ca = cls_table_find(a->table, name), cb = cls_table_find(b->table, name);
+    if (ca < 0) return clsi_no_column(a->table, a->where, name, CLS_USAGE, error);
+    if (cb < 0) return clsi_no_column(b->table, b->where, name, CLS_USAGE, error);
+    if (!seen[ca]) out[(*n)++] = measure(a, ca, b, cb, p);
+    seen[ca] = 1;
+    return CLS_OK;
+}
+
 static cls_status measure_named(const side *a, const side *b, const pairs *p, size_t n_names,
                                 const char *const *names, cls_difference *out, size_t *n,
                                 cls_error *error) {
     unsigned char *seen = clsi_calloc(a->table->n_columns, 1);
     cls_status status = seen ? CLS_OK : clsi_no_memory(error);
     for (size_t i = 0; i < n_names && !status; i++) {
-        int ca = cls_table_find(a->table, names[i]), cb = cls_table_find(b->table, names[i]);
-        if (ca < 0 || cb < 0) {
-            const side *without = ca < 0 ? a : b;
-            status = clsi_no_column(without->table, without->where, names[i], CLS_USAGE, error);
-        } else if (
-            !seen[ca]) { /* a column named twice is compared once: `out` has room for no more */
-            seen[ca] = 1;
-            out[(*n)++] = measure(a, ca, b, cb, p);
-        }
+        int way = clsi_table_way(a->table, names[i]);
+        if (!way) status = measure_one(a, b, p, names[i], seen, out, n, error);
+        for (size_t k = 0; k < a->table->n_columns && way && !status; k++)
+            if (cls_means_element(names[i], a->table->names[k], NULL, NULL) == way)
+                status = measure_one(a, b, p, a->table->names[k], seen, out, n, error);
     }
     free(seen);
     return status;

@@ -394,6 +394,16 @@ char *clsi_column_list(const cls_table *t) {
     return clsi_text_take(&list);
 }
 
+int clsi_table_way(const cls_table *t, const char *name) {
+    int best = 0;
+    if (cls_table_find(t, name) >= 0) return 0;
+    for (size_t k = 0; k < t->n_columns && best < 2; k++) {
+        int how = cls_means_element(name, t->names[k], NULL, NULL);
+        if (how > best) best = how;
+    }
+    return best;
+}
+
 cls_status clsi_no_column(const cls_table *t, const char *where, const char *name,
                           cls_status status, cls_error *error) {
     char hint[200];

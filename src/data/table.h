@@ -57,6 +57,8 @@ cls_status clsi_reader_seek(cls_reader *r, uint64_t from, uint64_t limit, cls_er
 
 /* "time, x, v.x", cut after 40 names, for messages; the caller's to free, NULL without memory. */
 char *clsi_column_list(const cls_table *t);
+/* How the name, which is no column, means elements of an array: 2, 1, or 0 (cls_means_element). */
+int clsi_table_way(const cls_table *t, const char *name);
 /* "no column ... did you mean ...; it has: ..."; `where` names the table. Returns `status`. */
 cls_status clsi_no_column(const cls_table *t, const char *where, const char *name,
                           cls_status status, cls_error *error);

@@ -11,6 +11,7 @@
  * asked, those that are no velocities, momenta or entropies of a temperature. Time is the column `time` or `t`, else
  * the first column (a training
  * log). */
+#include "base/alike.h"
 #include "base/locale.h"
 #include "report/plot.h"
 #include <math.h>
@@ -157,6 +158,20 @@ static cls_status add_picture(const source *s, size_t table, size_t first,
     return CLS_OK;
 }
 
+/* Pictures from number `begin` on have the same colours. */
+static void share_colours(const source *s, size_t begin) {
+    double least = INFINITY, most = -INFINITY, lo, hi;
+    for (size_t i = begin; i < s->panels->n; i++) {
+        clsi_field_range(&s->panels->items[i].field, &lo, &hi);
+        least = fmin(least, lo);
+        most = fmax(most, hi);
+    }
+    for (size_t i = begin; i < s->panels->n; i++) {
+        s->panels->items[i].field.least = least;
+        s->panels->items[i].field.most = most;
+    }
+}
+
 /* The array that begins at column `first` of the first table, from every table that has it, in the same
  * colours: over time, or a grid in the beginning, in the middle and at the end. */
 static cls_status add_field(const source *s, size_t first, const clsi_elements *span,
@@ -174,41 +189,71 @@ static cls_status add_field(const source *s, size_t first, const clsi_elements *
             status = add_picture(s, k, (size_t)c, &found,
                                  times > 1 ? i * (rows - 1) / (times - 1) : 0, error);
     }
-    double least = INFINITY, most = -INFINITY, lo, hi;
-    for (size_t i = begin; i < s->panels->n; i++) {
-        clsi_field_range(&s->panels->items[i].field, &lo, &hi);
-        least = fmin(least, lo);
-        most = fmax(most, hi);
-    }
-    for (size_t i = begin; i < s->panels->n; i++) {
-        s->panels->items[i].field.least = least;
-        s->panels->items[i].field.most = most;
-    }
+    share_colours(s, begin);
     return status;
 }
 
-/* Whether `asked`, "u[*]" or "cell[*]_q", means this array. */
-static int is_asked(const char *asked, const clsi_elements *span) {
-    size_t n = span->letters;
-    return !strncmp(asked, span->name, n) && !strncmp(asked + n, "[*]", 3) &&
-           !strcmp(asked + n + 3, span->tail);
+/* What the element of column c has in the place of the star of `asked`. */
+static long index_of(const cls_table *t, const char *asked, size_t c) {
+    long index[CLS_MOST_STARS];
+    size_t n;
+    return cls_means_element(asked, t->names[c], index, &n) && n == 1 ? index[0] : 1;
 }
 
-/* An array by its name: 1 and its panels, or 0. */
+/* "T[1,*]" of each table: a picture over time of the columns that are meant in this way. */
+static cls_status add_row(const source *s, const char *asked, int way, cls_error *error) {
+    size_t begin = s->panels->n;
+    for (size_t k = 0; k < s->n; k++) {
+        const cls_table *t = s->tables[k];
+        size_t n = 0, time = (size_t)time_column(t);
+        clsi_panel *p = new_panel(s->panels, 1, &asked);
+        if (!p || !(p->elements = clsi_calloc(t->n_columns, sizeof *p->elements)))
+            return clsi_no_memory(error);
+        p->x_name = t->names[time];
+        p->field =
+            (clsi_field){.time = t->columns[time], .rows = first_motion(t), .axes = 1, .low = {1}};
+        for (size_t c = 0; c < t->n_columns; c++) {
+            if (cls_means_element(asked, t->names[c], NULL, NULL) != way) continue;
+            if (!n) p->field.low[0] = index_of(t, asked, c);
+            p->elements[n++] = t->columns[c];
+        }
+        p->field.columns = p->elements;
+        p->field.count[0] = n;
+        snprintf(p->field.heading, sizeof p->field.heading, "%.60s%s%.40s", asked,
+                 s->n > 1 ? ", " : "", s->n > 1 ? s->labels[k] : "");
+        if (!n) return clsi_no_column(t, s->labels[k], asked, CLS_USAGE, error);
+    }
+    share_colours(s, begin);
+    return CLS_OK;
+}
+
+/* Arrays by their names (cls_means_element): 1 and their panels, or 0. All of an array of eight and more columns is its
+ * picture, a part of one a picture over time, few columns are curves. */
 static int add_asked_field(const source *s, const char *asked, cls_status *status,
                            cls_error *error) {
+    enum { CURVES = 8 }; /* at most, else a picture: spacetime.c */
     const cls_table *t = s->tables[0];
+    const char *names[CURVES];
     clsi_elements span;
-    if (!strstr(asked, "[*]")) return 0;
-    for (size_t i = 0; i < t->n_columns; i++) {
-        size_t n = clsi_array_columns(t, i, &span);
-        if (n && is_asked(asked, &span)) {
-            *status = add_field(s, i, &span, error);
-            return 1;
-        }
+    size_t n = 0, whole = SIZE_MAX;
+    int way = clsi_table_way(t, asked);
+    if (!way) {
+        if (!clsi_has_star(asked)) return 0;
+        *status = clsi_no_column(t, s->labels[0], asked, CLS_USAGE, error);
+        return 1;
     }
-    *status = clsi_fail(error, CLS_USAGE, "%s has no array of eight or more columns %s",
-                        s->labels[0], asked);
+    for (size_t i = 0; i < t->n_columns; i++) {
+        if (cls_means_element(asked, t->names[i], NULL, NULL) != way) continue;
+        if (n < CURVES) names[n] = t->names[i];
+        n++;
+        if (clsi_array_columns(t, i, &span)) whole = i;
+    }
+    if (whole != SIZE_MAX && clsi_array_columns(t, whole, &span) == n)
+        *status = add_field(s, whole, &span, error);
+    else if (n < CURVES)
+        *status = add_panel(s, NULL, n, names, error);
+    else
+        *status = add_row(s, asked, way, error);
     return 1;
 }
 

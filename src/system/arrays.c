@@ -56,6 +56,8 @@ cls_status clsi_read_array(clsi_loops *a, size_t at, size_t end, size_t turn, si
     *behind = at + *length;
     if (!*length || *behind >= end || r->clean[*behind] != '[') return *length = 0, CLS_OK;
     size_t close = clsi_array_closing(r, *behind, end);
+    if (!close && clsi_find_dots(r, *behind + 1, end) != SIZE_MAX)
+        return clsi_not_closed(a, *behind, end, turn);
     if (!close || clsi_find_dots(r, *behind + 1, close - 1) == SIZE_MAX) return *length = 0, CLS_OK;
     cls_status status = clsi_index_brackets(a, behind, end, turn, place, &out->n);
     for (size_t k = 0; k < out->n && status == CLS_OK; k++) {
@@ -285,6 +287,10 @@ static cls_status expand_body(clsi_loops *a, clsi_cursor c, size_t turn) {
     return status;
 }
 
+static cls_status too_long(clsi_loops *a, size_t at, size_t turn) {
+    return clsi_array_at(a, at, turn, "written out, this is more than %d MB", CLSI_MAX_FLAT >> 20);
+}
+
 static cls_status expand_loops(clsi_loops *a, const clsi_loop *l, size_t n, clsi_cursor c,
                                size_t turn) {
     if (n == 0) return expand_body(a, c, turn);
@@ -293,11 +299,47 @@ static cls_status expand_loops(clsi_loops *a, const clsi_loop *l, size_t n, clsi
     if (status == CLS_OK) status = clsi_room_for_turns(a, turn, l->name, low, high);
     for (long i = low; status == CLS_OK && i <= high; i++) {
         size_t inner;
-        if (a->flat.length > CLSI_MAX_FLAT)
-            return clsi_array_at(a, c.at, turn, "written out, this is more than %d MB",
-                                 CLSI_MAX_FLAT >> 20);
+        if (a->flat.length > CLSI_MAX_FLAT) return too_long(a, c.at, turn);
         status = clsi_add_turn(a, turn, l->name, i, 0, &inner);
         if (status == CLS_OK) status = expand_loops(a, l + 1, n - 1, c, inner);
+    }
+    return status;
+}
+
+/* `storage cell[1..N](...): ...` and `use cell as c[1..N]`: where the name with a range begins, or 0. */
+static size_t repeated_name(const clsi_reader *r, clsi_cursor c, int *defines) {
+    clsi_component_kind kind;
+    *defines = clsi_accept_word(r, &c, "component");
+    if (clsi_accept_word(r, &c, "use")) {
+        size_t as = clsi_find_word(r, c.at, c.end, "as");
+        if (as == c.at) return 0;
+        c.at = as + 2;
+    } else if (!*defines && !clsi_accept_kind(r, &c, &kind)) {
+        return 0;
+    }
+    clsi_skip_space(r, &c);
+    size_t bracket = c.at + clsi_plain_word(r, c.at, c.end), close;
+    if (bracket == c.at || bracket >= c.end || r->clean[bracket] != '[') return 0;
+    close = clsi_array_closing(r, bracket, c.end);
+    return close && clsi_find_dots(r, bracket + 1, close - 1) != SIZE_MAX ? c.at : 0;
+}
+
+/* The statement for each element of the range in its name. */
+static cls_status expand_repeated(clsi_loops *a, clsi_cursor c, size_t name, size_t turn) {
+    clsi_array array;
+    size_t length, behind;
+    long step[CLSI_MAX_INDICES] = {0}, count = 1;
+    cls_status status = clsi_read_array(a, name, c.end, turn, &length, &behind, &array);
+    if (status == CLS_OK) status = count_elements(a, name, length, turn, &array);
+    if (status != CLS_OK) return status;
+    for (size_t k = 0; k < array.n; k++) count *= array.high[k] - array.low[k] + 1;
+    for (long i = 0; i < count && status == CLS_OK; i++) {
+        if (a->flat.length > CLSI_MAX_FLAT) return too_long(a, c.at, turn);
+        clsi_loops_copy(a, c.at, name, turn);
+        status = expand_item(a, (clsi_cursor){name, behind}, turn, step);
+        if (status == CLS_OK) status = clsi_loops_expand(a, (clsi_cursor){behind, c.end}, turn, 0);
+        clsi_loops_put(a, c.at, turn, "\n");
+        next_element(&array, step);
     }
     return status;
 }
@@ -306,6 +348,8 @@ static cls_status expand_statement(clsi_loops *a, clsi_cursor c, size_t turn) {
     clsi_reader *r = a->r;
     clsi_cursor ahead = c;
     clsi_macro macro;
+    int defines;
+    size_t repeated = repeated_name(r, c, &defines);
     int thermal;
     cls_status status;
     if (clsi_accept_word(r, &ahead, "for")) {
@@ -318,6 +362,12 @@ static cls_status expand_statement(clsi_loops *a, clsi_cursor c, size_t turn) {
         a->nested--;
         return status;
     }
+    if (repeated && defines)
+        return clsi_array_at(
+            a, repeated, turn,
+            "this defines one kind of component, without indices: write `component "
+            "cell(...)`, and `use cell as c[1..N]` for many of them");
+    if (repeated) return expand_repeated(a, c, repeated, turn);
     if (turn == SIZE_MAX && read_macro(a, c, &macro)) return CLS_OK; /* known already */
     size_t list = is_declaration(r, c, &thermal);
     if (list) clsi_loops_copy(a, c.at, list, turn);
@@ -347,6 +397,35 @@ static cls_status note_edge(clsi_loops *a, clsi_cursor c) {
     return CLS_OK;
 }
 
+/* `let d[0] = ...` where there is `let d[i] = ...`, outside of loops. */
+static cls_status note_given(clsi_loops *a) {
+    clsi_reader *r = a->r;
+    clsi_cursor c, place[CLSI_MAX_INDICES];
+    cls_status status = CLS_OK;
+    for (size_t at = 0; status == CLS_OK && clsi_next_statement(r, &at, r->length, 0, &c);) {
+        clsi_macro m;
+        if (read_macro(a, c, &m) || !clsi_accept_word(r, &c, "let")) continue;
+        clsi_skip_space(r, &c);
+        clsi_given g = {.name = c.at, .length = clsi_plain_word(r, c.at, c.end)};
+        size_t behind = c.at + g.length, k = 0;
+        while (k < a->n_macros &&
+               (a->macros[k].length != g.length ||
+                memcmp(r->clean + a->macros[k].name, r->clean + g.name, g.length)))
+            k++;
+        status = clsi_count_work(a, c.at, SIZE_MAX, k);
+        if (k == a->n_macros || status != CLS_OK) continue;
+        status = clsi_index_brackets(a, &behind, c.end, SIZE_MAX, place, &g.n);
+        for (size_t i = 0; i < g.n && status == CLS_OK; i++)
+            status = clsi_array_integer(a, place[i].at, place[i].end, SIZE_MAX, &g.value[i]);
+        if (status != CLS_OK || g.n != a->macros[k].n) continue;
+        if (!clsi_grow(&a->given, &a->given_room, a->n_given + 1, sizeof *a->given))
+            return clsi_no_memory(r->error);
+        a->given[a->n_given++] = g;
+        a->macros[k].has_given = 1;
+    }
+    return status;
+}
+
 static cls_status prepare(clsi_loops *a) {
     clsi_reader *r = a->r;
     cls_status status = CLS_OK;
@@ -367,7 +446,7 @@ static cls_status prepare(clsi_loops *a) {
             return clsi_no_memory(r->error);
         a->macros[a->n_macros++] = macro;
     }
-    return status;
+    return status == CLS_OK && a->n_macros ? note_given(a) : status;
 }
 
 /* Declarations first, so that formulas above them know the arrays. */
@@ -457,8 +536,8 @@ void clsi_loops_free(clsi_loops **arrays) {
     for (size_t i = 0; i < a->n_edges; i++) free(a->edges[i]);
     clsi_text_clear(&a->flat);
     clsi_patterns_free(&a->patterns);
-    void *const lists[] = {a->map,   a->turns,        a->arrays,  a->macros, a->sizes,
-                           a->edges, a->origin.clean, a->literal, a};
+    void *const lists[] = {a->map,   a->turns, a->arrays,       a->macros,  a->sizes,
+                           a->given, a->edges, a->origin.clean, a->literal, a};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) free(lists[i]);
     *arrays = NULL;
 }

@@ -33,7 +33,14 @@ typedef struct clsi_array {
 typedef struct clsi_macro {
     size_t name, length, n;
     clsi_cursor index[CLSI_MAX_INDICES], body;
+    int has_given; /* some of its values are given one by one */
 } clsi_macro;
+
+/* let d[0] = ... beside it: one value. */
+typedef struct clsi_given {
+    size_t name, length, n;
+    long value[CLSI_MAX_INDICES];
+} clsi_given;
 
 /* What a parameter of the file is worth, for sizes. */
 typedef struct clsi_size {
@@ -52,9 +59,12 @@ typedef struct clsi_loops {
     clsi_array *arrays;
     clsi_macro *macros;
     clsi_size *sizes;
+    clsi_given *given;
+    const clsi_macro *outer; /* where lets within lets began, */
+    long first[CLSI_MAX_INDICES];
     char **edges; /* names of arrays that have a let at some index: u of `let u[0] = 0` */
     size_t n_map, map_room, n_turns, turns_room, n_arrays, arrays_room, n_macros, macros_room,
-        n_sizes, sizes_room, n_edges, edges_room;
+        n_sizes, sizes_room, n_given, given_room, n_edges, edges_room;
     uint32_t *
         literal; /* by letter: 1 + how many from there on are the same at every turn; 0: not known yet */
     struct clsi_patterns *patterns; /* of what is not written out (pattern.h) */
@@ -92,6 +102,10 @@ int clsi_is_sum(const clsi_reader *r, size_t at, size_t length, size_t end);
 /* Indices of a ring come back; outside of an array there must be a let. */
 cls_status clsi_wrap(clsi_loops *a, const clsi_array *array, size_t at, size_t n, long *value,
                      size_t turn);
+/* Complains of the bracket or parenthesis that stays open in [at, end). */
+cls_status clsi_not_closed(clsi_loops *a, size_t at, size_t end, size_t turn);
+/* Whether this element of a let with indices is given by itself: `let a[0] = 0` beside `let a[i] = a[i-1] + u[i]`. */
+int clsi_is_given(const clsi_loops *a, const clsi_macro *m, size_t n, const long *value);
 
 /* Letters [begin, end) of the text, and a text of ours that stands for what is at `at`. */
 void clsi_loops_copy(clsi_loops *a, size_t begin, size_t end, size_t turn);

@@ -39,6 +39,19 @@ void clsi_set_bracket(cls_system *s, clsi_physics *ph, const clsi_name *a, const
     s->canonical = 0;
 }
 
+/* {b, a} is minus {a, b}: a second value would take the place of the first. On a ring of two elements the brackets of
+ * neighbours, {u[1], u[2]} and {u[2], u[1]}, would be two. */
+static cls_status check_new(clsi_reader *r, const clsi_name *a, const clsi_name *b, size_t where) {
+    const clsi_physics *ph = &r->s->raw;
+    const clsi_name *row = b->kind == CLSI_COORDINATE ? b : a, *column = row == a ? b : a;
+    const clsi_sparse *t = row->kind == CLSI_COORDINATE ? &ph->kinematics : &ph->poisson;
+    if (!clsi_sparse_has(t, row->index, column->index)) return CLS_OK;
+    return clsi_at(r, where,
+                   "the bracket of `%s` and `%s` is given already, and that of `%s` and `%s` is "
+                   "minus that; a ring has a bracket of neighbours from three elements on",
+                   a->name, b->name, b->name, a->name);
+}
+
 cls_status clsi_read_poisson(clsi_reader *r, clsi_cursor c) {
     const clsi_name *a, *b;
     clsi_expression e;
@@ -57,6 +70,7 @@ cls_status clsi_read_poisson(clsi_reader *r, clsi_cursor c) {
                          "positions have no bracket with each other: declare `%s` as a momentum if "
                          "it has one",
                          a->name);
+    if (status == CLS_OK) status = check_new(r, a, b, where);
     if (status == CLS_OK) status = clsi_read_expression(r, c.at, c.end, &e);
     if (status == CLS_OK)
         status = clsi_allow(r, &e, CLSI_COORDINATE | CLSI_MOMENTUM | CLSI_ENTROPY | CLSI_PARAMETER,

@@ -231,6 +231,8 @@ static cls_status declare_one(clsi_reader *r, clsi_cursor *c, clsi_kind kind, co
     c->at += length;
     if (kind == CLSI_COORDINATE) {
         status = paired ? add_coordinate(r, name, where) : add_position(r, name, where);
+    } else if ((status = clsi_check_free(r, name, length, kind, where)) != CLS_OK) {
+        return status; /* before its other name is asked for */
     } else if ((status = clsi_other_name(r, c, kind, name, other)) == CLS_OK) {
         int straight = kind == CLSI_ENTROPY;
         status = add_entropy(r, straight ? name : other, straight ? other : name, where);

@@ -51,6 +51,8 @@ static cls_status add_block(clsi_reader *r, const clsi_array *array, size_t wher
         like.high[k] = array->high[k];
     }
     for (size_t j = 0; j < stems; j++) {
+        if (clsi_lookup(r, stem[j], strlen(stem[j]), ~CLSI_LABEL))
+            return clsi_at(r, where, "`%s` means one thing", stem[j]);
         snprintf(like.stem[j], sizeof like.stem[j], "%s", stem[j]);
         what.kind[j] = kind[j];
         what.first[j] = first[j];

@@ -85,6 +85,22 @@ static const clsi_macro *find_macro(const clsi_loops *a, size_t at, size_t lengt
 
 /* ---- brackets ---- */
 
+/* Of what is opened at `at` and not closed before `end`, the innermost, or that which the wrong sign closes:
+ * the [ of `sum(i in 1..N: p.u[i^2/2)`. */
+cls_status clsi_not_closed(clsi_loops *a, size_t at, size_t end, size_t turn) {
+    enum { DEEPEST = 64 };
+    const char *t = a->r->clean;
+    size_t open[DEEPEST], n = 0;
+    for (; at < end && n < DEEPEST; at++) {
+        int closes = t[at] == ')' || t[at] == ']';
+        if (t[at] == '(' || t[at] == '[') open[n++] = at;
+        if (closes && n && (t[open[n - 1]] == '(') != (t[at] == ')')) break;
+        if (closes && n) n--;
+    }
+    return clsi_array_at(a, n ? open[n - 1] : at, turn, "this %c is never closed",
+                         n ? t[open[n - 1]] : '(');
+}
+
 /* The places between commas of all brackets that follow each other at *at: [i, j] or [i][j]. */
 cls_status clsi_index_brackets(clsi_loops *a, size_t *at, size_t end, size_t turn, clsi_cursor *out,
                                size_t *n) {
@@ -92,7 +108,7 @@ cls_status clsi_index_brackets(clsi_loops *a, size_t *at, size_t end, size_t tur
     *n = 0;
     while (*at < end && r->clean[*at] == '[') {
         size_t close = clsi_array_closing(r, *at, end);
-        if (!close) return clsi_array_at(a, *at, turn, "this [ is never closed");
+        if (!close) return clsi_not_closed(a, *at, end, turn);
         clsi_cursor c = {*at + 1, close - 1};
         for (;;) {
             size_t stop = clsi_item_end(r, &c);
@@ -107,6 +123,41 @@ cls_status clsi_index_brackets(clsi_loops *a, size_t *at, size_t end, size_t tur
     return CLS_OK;
 }
 
+/* Behind the number that begins at `at`: up to where a sign between two of its parts is missing. */
+static size_t number_end(const clsi_reader *r, size_t at, size_t end) {
+    size_t behind = at;
+    for (int part = 0; at < end;) {
+        char c = r->clean[at];
+        size_t n = clsi_plain_word(r, at, end), digits = n ? 0 : clsi_number_length(r, at, end);
+        if (c == ' ' || c == '\n') {
+            at++;
+        } else if (part && strchr("+-*/^", c)) {
+            part = 0, at++;
+        } else if (part) {
+            break;
+        } else if (n || digits || c == '(') {
+            int calls = n && (word_is(r, at, n, "mod") || word_is(r, at, n, "min") ||
+                              word_is(r, at, n, "max"));
+            at += n + digits;
+            if (calls && at < end && r->clean[at] == '(') c = '(';
+            size_t close = c == '(' ? clsi_array_closing(r, at, end) : at;
+            if (!close) return end;
+            behind = at = close;
+            part = 1;
+        } else if (c == '-') {
+            at++;
+        } else {
+            return end; /* the evaluator says what is wrong */
+        }
+    }
+    return at < end ? behind : end;
+}
+
+static cls_status not_a_ring(clsi_loops *a, size_t at, size_t turn) {
+    return clsi_array_at(a, at, turn, "expected `]` or the word `ring` behind the range%s",
+                         a->r->clean[at] == 'r' ? "; did you mean `ring`?" : "");
+}
+
 cls_status clsi_read_range(clsi_loops *a, clsi_cursor c, size_t turn, long *low, long *high,
                            int *ring) {
     clsi_reader *r = a->r;
@@ -119,6 +170,11 @@ cls_status clsi_read_range(clsi_loops *a, clsi_cursor c, size_t turn, long *low,
         c.end -= 5;
     }
     cls_status status = clsi_array_integer(a, c.at, dots, turn, low);
+    if (status == CLS_OK && ring) {
+        size_t behind = number_end(r, dots + 2, c.end);
+        while (behind < c.end && r->clean[behind] == ' ') behind++;
+        if (behind < c.end) return not_a_ring(a, behind, turn);
+    }
     if (status == CLS_OK) status = clsi_array_integer(a, dots + 2, c.end, turn, high);
     return status;
 }
@@ -145,6 +201,35 @@ void clsi_put_element(clsi_loops *a, size_t at, size_t length, size_t n, const l
     for (size_t k = 0; k < n; k++) put_number(a, at, turn, '[', value[k], ']');
 }
 
+/* [5][5] */
+static void put_indices(clsi_text *out, size_t n, const long *value) {
+    for (size_t k = 0; k < n; k++) clsi_text_printf(out, "[%ld]", value[k]);
+}
+
+/* The k-th of the indices is outside. */
+static cls_status is_outside(clsi_loops *a, const clsi_array *array, size_t at, size_t k,
+                             const long *value, size_t turn) {
+    static const char *const where[CLSI_MAX_INDICES] = {
+        " in its first index", " in its second index", " in its third index"};
+    clsi_text edge = {0}, ring = {0};
+    put_indices(&edge, array->n, value);
+    for (size_t j = 0; j < array->n; j++)
+        clsi_text_printf(&ring, "%s%ld..%ld%s", j ? ", " : "", array->low[j], array->high[j],
+                         j == k || array->ring[j] ? " ring" : "");
+    cls_status status =
+        edge.failed || ring.failed
+            ? clsi_no_memory(a->r->error)
+            : clsi_array_at(a, at, turn,
+                            "index %ld is outside: `%s` goes from %ld to %ld%s; write `let "
+                            "%s%s = ...` for what stands at the edge, or `%s[%s]`",
+                            value[k], array->name, array->low[k], array->high[k],
+                            array->n == 1 ? "" : where[k], array->name, edge.data, array->name,
+                            ring.data);
+    clsi_text_clear(&edge);
+    clsi_text_clear(&ring);
+    return status;
+}
+
 cls_status clsi_wrap(clsi_loops *a, const clsi_array *array, size_t at, size_t n, long *value,
                      size_t turn) {
     if (array->n != n)
@@ -157,13 +242,50 @@ cls_status clsi_wrap(clsi_loops *a, const clsi_array *array, size_t at, size_t n
         cls_status status = clsi_count_work(a, at, turn, a->n_edges / 2);
         if (status != CLS_OK) return status;
         if (has_edges(a, array->name)) continue;
-        return clsi_array_at(a, at, turn,
-                             "index %ld is outside: `%s` goes from %ld to %ld; write `let "
-                             "%s[%ld] = ...` for what stands at the edge, or `%s[%ld..%ld ring]`",
-                             value[k], array->name, low, high, array->name, value[k], array->name,
-                             low, high);
+        return is_outside(a, array, at, k, value, turn);
     }
     return CLS_OK;
+}
+
+/* `let a[0] = ...` above or below of `let a[i] = ...`: that value is given. */
+int clsi_is_given(const clsi_loops *a, const clsi_macro *m, size_t n, const long *value) {
+    const char *name = a->r->clean + m->name;
+    for (size_t i = m->has_given ? 0 : a->n_given; i < a->n_given; i++) {
+        const clsi_given *g = &a->given[i];
+        if (g->length == m->length && g->n == n &&
+            memcmp(a->r->clean + g->name, name, g->length) == 0 &&
+            memcmp(g->value, value, n * sizeof *value) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* Of the value that the formula asked for first. */
+static cls_status too_deep(clsi_loops *a, const clsi_macro *last, size_t at, const long *value) {
+    const clsi_macro *m = a->outer;
+    const char *name = a->r->clean + m->name, *index = a->r->clean + m->index[0].at;
+    int letters = (int)m->length, n = (int)(m->index[0].end - m->index[0].at);
+    int same = last == m && memcmp(value, a->first, m->n * sizeof *value) == 0;
+    clsi_text first = {0}, loop = {0};
+    put_indices(&first, m->n, a->first);
+    clsi_text_printf(&loop, "`for %.*s in 1..N: let %.*s[%.*s] = ...`", n, index, letters, name, n,
+                     index);
+    cls_status status =
+        first.failed || loop.failed ? clsi_no_memory(a->r->error)
+        : same ? clsi_array_at(a, at, SIZE_MAX, "`%.*s%s` is defined by itself", letters, name,
+                               first.data)
+        : m->has_given
+            ? clsi_array_at(a, at, SIZE_MAX,
+                            "`%.*s%s` needs more than %d values of `%.*s` within each other: write "
+                            "%s, which takes one after the other",
+                            letters, name, first.data, (int)MAX_DEPTH, letters, name, loop.data)
+            : clsi_array_at(a, at, SIZE_MAX,
+                            "`%.*s%s` is defined by itself without end: give it an edge, `let "
+                            "%.*s[0] = ...`; from %d values on also write %s",
+                            letters, name, first.data, letters, name, (int)MAX_DEPTH, loop.data);
+    clsi_text_clear(&first);
+    clsi_text_clear(&loop);
+    return status;
 }
 
 static cls_status expand_macro(clsi_loops *a, const clsi_macro *m, size_t at, size_t n,
@@ -171,8 +293,17 @@ static cls_status expand_macro(clsi_loops *a, const clsi_macro *m, size_t at, si
     if (n != m->n)
         return clsi_array_at(a, at, turn, "`%.*s` has %zu %s, here are %zu", (int)m->length,
                              a->r->clean + m->name, m->n, m->n == 1 ? "index" : "indices", n);
-    if (++a->depth > MAX_DEPTH) return clsi_array_at(a, at, turn, "this let is defined by itself");
-    cls_status status = CLS_OK;
+    cls_status status = clsi_count_work(a, at, turn, m->has_given ? a->n_given : 0);
+    if (status != CLS_OK) return status;
+    if (clsi_is_given(a, m, n, value)) {
+        clsi_put_element(a, at, m->length, n, value, turn);
+        return CLS_OK;
+    }
+    if (!a->depth) {
+        a->outer = m;
+        memcpy(a->first, value, n * sizeof *value);
+    }
+    if (++a->depth > MAX_DEPTH) return too_deep(a, m, at, value);
     for (size_t k = 0; k < n && status == CLS_OK; k++)
         status = clsi_add_turn(a, turn, m->index[k], value[k], k == 0, &turn);
     clsi_loops_put(a, at, turn, "(");
@@ -204,6 +335,11 @@ static cls_status expand_element(clsi_loops *a, size_t at, size_t length, size_t
 
 /* ---- sums and loops ---- */
 
+static cls_status no_colon(clsi_loops *a, clsi_cursor index, size_t at, size_t turn) {
+    return clsi_array_at(a, at, turn, "expected `:` after the range: `%.*s in 1..N: ...`",
+                         (int)(index.end - index.at), a->r->clean + index.at);
+}
+
 cls_status clsi_read_loops(clsi_loops *a, clsi_cursor *c, size_t turn, clsi_loop *out, size_t *n) {
     clsi_reader *r = a->r;
     *n = 0;
@@ -227,10 +363,13 @@ cls_status clsi_read_loops(clsi_loops *a, clsi_cursor *c, size_t turn, clsi_loop
         if (*n == CLSI_MAX_INDICES)
             return clsi_array_at(a, c->at, turn, "more than %d indices", (int)CLSI_MAX_INDICES);
         out[(*n)++] = (clsi_loop){name, {c->at, stop}};
+        size_t dots = clsi_find_dots(r, c->at, stop),
+               behind = dots == SIZE_MAX ? stop : number_end(r, dots + 2, stop);
         c->at = stop;
+        if (behind < stop) return no_colon(a, name, behind, turn);
     } while (clsi_accept(r, c, ","));
     if (clsi_accept(r, c, ":")) return CLS_OK;
-    return clsi_array_at(a, out[*n - 1].range.end, turn, "expected `:` after the range");
+    return no_colon(a, out[*n - 1].name, out[*n - 1].range.end, turn);
 }
 
 static cls_status expand_formula(clsi_loops *a, clsi_cursor c, size_t turn) {
@@ -297,7 +436,7 @@ static cls_status read_sum(clsi_loops *a, size_t at, size_t end, size_t turn, si
     clsi_cursor c = {at + 3, end};
     clsi_skip_space(r, &c);
     *behind = clsi_array_closing(r, c.at, end);
-    if (!*behind) return clsi_array_at(a, c.at, turn, "this ( is never closed");
+    if (!*behind) return clsi_not_closed(a, c.at, end, turn);
     c = (clsi_cursor){c.at + 1, *behind - 1};
     clsi_loop loops[CLSI_MAX_INDICES];
     size_t n;

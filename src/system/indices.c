@@ -202,6 +202,23 @@ static double call(evaluator *e, size_t where, size_t length) {
     return is_min ? fmin(x, y) : fmax(x, y);
 }
 
+static double is_no_number(evaluator *e, size_t where, size_t length) {
+    const char *name = e->a->r->clean + where;
+    char text[400], loop[120] = "";
+    int shown = (int)(length < 40 ? length : 40);
+    if (length == 7 && memcmp(name, "unknown", 7) == 0)
+        return complain(e, where,
+                        "a size is no unknown: how many elements there are is known before "
+                        "anything is learned; write a number, `parameter N = 10`");
+    if (e->turn != SIZE_MAX)
+        snprintf(loop, sizeof loop, ", or a loop around it, `for %.*s in 1..10: ...`", shown, name);
+    snprintf(text, sizeof text,
+             "`%.*s` is no number here: an index is made of numbers, the indices of loops and "
+             "parameters (`parameter %.*s = 10` makes it one%s)",
+             shown, name, shown, name, loop);
+    return complain(e, where, text);
+}
+
 static double word(evaluator *e) {
     clsi_reader *r = e->a->r;
     size_t where = e->at, length = clsi_plain_word(r, e->at, e->end);
@@ -215,13 +232,7 @@ static double word(evaluator *e) {
         if (p->length == length && memcmp(r->clean + p->name, r->clean + where, length) == 0)
             return of_parameter(e, p, where);
     }
-    char text[300];
-    int shown = (int)(length < 40 ? length : 40);
-    snprintf(text, sizeof text,
-             "`%.*s` is no number here: an index is made of numbers, the indices of loops and "
-             "parameters (`parameter %.*s = 10` or a loop `for %.*s in 1..N: ...` makes it one)",
-             shown, r->clean + where, shown, r->clean + where, shown, r->clean + where);
-    return complain(e, where, text);
+    return is_no_number(e, where, length);
 }
 
 static double atom(evaluator *e) {

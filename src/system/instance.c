@@ -63,11 +63,20 @@ typedef struct found {
     const clsi_name *name;
 } found;
 
+/* The name u[3][4], NULL: there is none. */
+static const clsi_name *name_of(const clsi_reader *r, const clsi_pattern *x, const long *index) {
+    char name[128];
+    if (x->length > 60) return NULL;
+    int n = snprintf(name, sizeof name, "%.*s", (int)x->length, r->clean + x->at);
+    for (size_t k = 0; k < x->n; k++)
+        n += snprintf(name + n, sizeof name - (size_t)n, "[%ld]", index[k]);
+    return clsi_lookup(r, name, (size_t)n, ~CLSI_LABEL);
+}
+
 static int find(clsi_reader *r, const clsi_pattern *x, found *out) {
     const clsi_patterns *p = r->arrays->patterns;
     const clsi_operand *list = list_of(p, x);
     long index[CLSI_MAX_INDICES];
-    char name[128];
     for (size_t k = 0; k < x->n; k++)
         if (!clsi_subscript_value(p, list[k].tree, &index[k])) return 0;
     if (x->array != SIZE_MAX &&
@@ -79,11 +88,7 @@ static int find(clsi_reader *r, const clsi_pattern *x, found *out) {
         if (out->element != SIZE_MAX) return 1;
     }
     out->block = NULL;
-    if (x->length > 60) return 0;
-    int n = snprintf(name, sizeof name, "%.*s", (int)x->length, r->clean + x->at);
-    for (size_t k = 0; k < x->n; k++)
-        n += snprintf(name + n, sizeof name - (size_t)n, "[%ld]", index[k]);
-    out->name = clsi_lookup(r, name, (size_t)n, ~CLSI_LABEL);
+    out->name = name_of(r, x, index);
     return out->name != NULL;
 }
 
@@ -200,6 +205,14 @@ static uint32_t body_of(clsi_reader *r, size_t macro) {
     return p->macro[macro];
 }
 
+/* One value of a let that has others by a formula. */
+static cls_node make_named(clsi_reader *r, const clsi_pattern *x, const long *index) {
+    const clsi_name *name = name_of(r, x, index);
+    if (!name) return CLS_NO_NODE;
+    r->arrays->patterns->kinds |= kinds_of(r, (int)name->kind, name->index);
+    return name->node;
+}
+
 static cls_node make_macro(clsi_reader *r, uint32_t k) {
     clsi_patterns *p = r->arrays->patterns;
     const clsi_pattern x = p->trees[k];
@@ -211,6 +224,10 @@ static cls_node make_macro(clsi_reader *r, uint32_t k) {
         return CLS_NO_NODE;
     for (size_t i = 0; i < x.n; i++)
         if (!clsi_subscript_value(p, p->lists[x.b + i].tree, &inner[i])) return CLS_NO_NODE;
+    const clsi_macro *m = &r->arrays->macros[x.a];
+    if (m->has_given && clsi_count_work(r->arrays, x.at, SIZE_MAX, r->arrays->n_given) != CLS_OK)
+        return CLS_NO_NODE;
+    if (clsi_is_given(r->arrays, m, x.n, inner)) return make_named(r, &x, inner);
     p->at = inner;
     p->levels += x.level;
     cls_node made = make_root(r, body);

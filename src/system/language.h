@@ -196,6 +196,11 @@ cls_status clsi_read_number(clsi_reader *r, size_t begin, size_t end, const char
 size_t clsi_find_word(const clsi_reader *r, size_t begin, size_t end, const char *name);
 
 /* ---- names.c ---- */
+/* Refuses a name that is taken. */
+cls_status clsi_check_free(clsi_reader *r, const char *name, size_t length, clsi_kind kind,
+                           size_t where);
+/* A name means one thing: refuses u where there is u[1], and u[1] where there is u. */
+cls_status clsi_array_is_free(clsi_reader *r, const char *name, size_t length, size_t where);
 /* Any name, which nobody has. */
 cls_status clsi_insert_name(clsi_reader *r, const char *name, size_t length, clsi_kind kind,
                             size_t index, cls_node node, size_t where);

@@ -140,15 +140,52 @@ static int line_of(const clsi_reader *r, size_t where) {
     return line;
 }
 
-static cls_status check_free(clsi_reader *r, const char *name, size_t length, clsi_kind kind,
-                             size_t where) {
+/* An element of the array `name`: the first, or any that is declared by itself at 0 or 1. */
+static const clsi_name *element_of(const clsi_reader *r, const char *name, size_t length) {
+    enum { MOST_ARRAYS = 1000 }; /* of more, which nobody writes, not all are looked at: time */
+    const clsi_name *found = NULL;
+    char element[128];
+    const clsi_loops *a = r->arrays;
+    for (size_t k = 0; a && k < a->n_arrays && k < MOST_ARRAYS && !found; k++) {
+        const clsi_array *x = &a->arrays[k];
+        if (!clsi_word_is(x->name, name, length)) continue;
+        int n = snprintf(element, sizeof element, "%.*s", (int)length, name);
+        for (size_t j = 0; j < x->n; j++)
+            n += snprintf(element + n, sizeof element - (size_t)n, "[%ld]", x->low[j]);
+        found = clsi_lookup(r, element, (size_t)n, ~CLSI_LABEL);
+    }
+    for (int i = 0; i < 2 && !found && a; i++) {
+        int n = snprintf(element, sizeof element, "%.*s[%d]", (int)length, name, i);
+        found = clsi_lookup(r, element, (size_t)n, ~CLSI_LABEL);
+    }
+    return found;
+}
+
+cls_status clsi_array_is_free(clsi_reader *r, const char *name, size_t length, size_t where) {
+    const char *open = memchr(name, '[', length);
+    size_t stem = open ? (size_t)(open - name) : length;
+    const clsi_name *old = NULL;
+    if (length > 63 || !r->arrays) return CLS_OK;
+    if (!open)
+        old = element_of(r, name, length);
+    else if (name[length - 1] == ']') /* not c[1]_q */
+        old = clsi_lookup(r, name, stem, ~CLSI_LABEL);
+    if (!old) return CLS_OK;
+    return clsi_at(r, where, "`%.*s` is already %s%s, declared in line %d: a name means one thing",
+                   (int)stem, name, kind_text(old->kind), open ? "" : " with indices",
+                   line_of(r, old->where));
+}
+
+cls_status clsi_check_free(clsi_reader *r, const char *name, size_t length, clsi_kind kind,
+                           size_t where) {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved && kind != CLSI_TIME; i++)
         if (reserved[i][0] == name[0] && clsi_word_is(reserved[i], name, length))
             return clsi_at(r, where, "`%s` is reserved: choose another name", reserved[i]);
     const clsi_name *old = clsi_lookup(r, name, length, ~0);
-    if (!old) return CLS_OK;
-    return clsi_at(r, where, "`%s` is already %s, declared in line %d", old->name,
-                   kind_text(old->kind), line_of(r, old->where));
+    if (old)
+        return clsi_at(r, where, "`%s` is already %s, declared in line %d", old->name,
+                       kind_text(old->kind), line_of(r, old->where));
+    return kind == CLSI_LABEL ? CLS_OK : clsi_array_is_free(r, name, length, where);
 }
 
 cls_status clsi_declare(clsi_reader *r, const char *name, size_t length, clsi_kind kind,
@@ -157,7 +194,7 @@ cls_status clsi_declare(clsi_reader *r, const char *name, size_t length, clsi_ki
         return clsi_at(r, where, "this name has %zu letters, at most 63 are allowed", length);
     if (r->turning && memchr(name, '[', length))
         return clsi_at(r, where, "names with indices are written out");
-    cls_status status = check_free(r, name, length, kind, where);
+    cls_status status = clsi_check_free(r, name, length, kind, where);
     return status == CLS_OK ? clsi_insert_name(r, name, length, kind, index, node, where) : status;
 }
 
@@ -194,7 +231,7 @@ size_t clsi_set_at(const clsi_reader *r, const char *name) {
         if (clsi_element_name(given, flat)) given = flat;
         if (strcmp(given, name) == 0)
             found = i;
-        else if (strchr(given, '*') && clsi_means_element(given, name))
+        else if (clsi_has_star(given) && cls_means_element(given, name, NULL, NULL))
             pattern = i;
     }
     return found != SIZE_MAX ? found : pattern;
@@ -202,12 +239,13 @@ size_t clsi_set_at(const clsi_reader *r, const char *name) {
 
 int clsi_set_means(const clsi_reader *r, const char *given, int kinds) {
     char flat[CLSI_ELEMENT_ROOM];
+    int ways = 0; /* one array by its own name and another by its name in files: neither is meant */
     if (clsi_element_name(given, flat)) given = flat;
     if (clsi_lookup(r, given, strlen(given), kinds)) return 1;
-    for (size_t i = 0; i < r->n_names && strchr(given, '*'); i++)
-        if (((int)r->names[i].kind & kinds) && clsi_means_element(given, r->names[i].name))
-            return 1;
-    return 0;
+    for (size_t i = 0; i < r->n_names && clsi_has_star(given); i++)
+        if ((int)r->names[i].kind & kinds)
+            ways |= cls_means_element(given, r->names[i].name, NULL, NULL);
+    return ways == 1 || ways == 2;
 }
 
 const char *clsi_suggest(const clsi_reader *r, const char *name, size_t length, int kinds,

@@ -499,9 +499,9 @@ static cls_status parse_once(const char *text, const char *file, const cls_assig
 
 /* A file with arrays is read without writing them out; what is wrong with it is said by reading it again, written
  * out. Something learned in the place of a part is asked for in one reading. */
-static cls_status parse(const char *text, const char *file, const cls_assignments *set, size_t n,
-                        clsi_replacement *replacements, int skeleton, const clsi_loader *loader,
-                        cls_system **out, cls_error *error) {
+static cls_status parse_twice(const char *text, const char *file, const cls_assignments *set,
+                              size_t n, clsi_replacement *replacements, int skeleton,
+                              const clsi_loader *loader, cls_system **out, cls_error *error) {
     int lean = n == 0;
     if (!file) file = "system";
     cls_status status =
@@ -510,6 +510,54 @@ static cls_status parse(const char *text, const char *file, const cls_assignment
     if (error) *error = (cls_error){0};
     lean = 0;
     return parse_once(text, file, set, n, replacements, skeleton, loader, &lean, out, error);
+}
+
+static cls_status reads(const char *text, const char *file, const cls_assignments *set,
+                        const clsi_loader *loader) {
+    cls_system *s = NULL;
+    cls_status status = parse_twice(text, file, set, 0, NULL, 0, loader, &s, NULL);
+    cls_system_free(&s);
+    return status;
+}
+
+/* A file that is read as it stands, and not with what --set gives: that is a wrong --set, and the message names what is
+ * at fault, as far as one value alone is. */
+static cls_status blame_set(const char *text, const char *file, const cls_assignments *set,
+                            const clsi_loader *loader, cls_status status, cls_error *error) {
+    enum { MOST = 8 }; /* each costs a reading */
+    clsi_text names = {0};
+    size_t fault = SIZE_MAX;
+    cls_assignments rest = {0};
+    if (reads(text, file, NULL, loader) != CLS_OK) return status;
+    for (size_t i = 0; i < set->n && set->n <= MOST && fault == SIZE_MAX; i++) {
+        rest.n = 1;
+        rest.names = set->names + i;
+        rest.values = set->values + i;
+        rest.formulas = set->formulas ? set->formulas + i : NULL;
+        if (reads(text, file, &rest, loader) != CLS_OK) fault = i;
+    }
+    for (size_t i = 0; i < set->n && i < MOST; i++)
+        if (fault == SIZE_MAX || fault == i)
+            clsi_text_printf(&names, "%s%s=%.6g", names.length ? ", " : "", set->names[i],
+                             set->values[i]);
+    if (names.failed) return clsi_no_memory(error);
+    if (error) {
+        char said[sizeof error->message];
+        snprintf(said, sizeof said, "%s", error->message);
+        snprintf(error->message, sizeof error->message, "--set %.200s%s: %.*s", names.data,
+                 fault == SIZE_MAX && set->n > MOST ? ", ..." : "", (int)sizeof said - 220, said);
+        error->status = CLS_USAGE;
+    }
+    clsi_text_clear(&names);
+    return CLS_USAGE;
+}
+
+static cls_status parse(const char *text, const char *file, const cls_assignments *set, size_t n,
+                        clsi_replacement *replacements, int skeleton, const clsi_loader *loader,
+                        cls_system **out, cls_error *error) {
+    cls_status status = parse_twice(text, file, set, n, replacements, skeleton, loader, out, error);
+    if (status != CLS_SYSTEM || !set || !set->n || n) return status;
+    return blame_set(text, file ? file : "system", set, loader, status, error);
 }
 
 cls_status clsi_system_parse_alone(const char *text, const char *file, const cls_assignments *set,

@@ -38,6 +38,12 @@ cls_node clsi_sparse_at(cls_graph *g, const clsi_sparse *t, size_t i, size_t j) 
     return exact ? t->entries[e].node : cls_constant(g, 0);
 }
 
+int clsi_sparse_has(const clsi_sparse *t, size_t i, size_t j) {
+    int exact;
+    (void)find(t, i, j, &exact);
+    return exact;
+}
+
 static void insert(cls_graph *g, clsi_sparse *t, size_t i, size_t j, uint32_t before,
                    cls_node node) {
     if (!clsi_grow(&t->entries, &t->capacity, t->n + 1, sizeof *t->entries)) {

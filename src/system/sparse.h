@@ -26,6 +26,7 @@ int clsi_sparse_create(clsi_sparse *t, size_t rows, size_t columns);
 void clsi_sparse_clear(clsi_sparse *t);
 /* The entry, the constant 0 where there is none. */
 cls_node clsi_sparse_at(cls_graph *g, const clsi_sparse *t, size_t i, size_t j);
+int clsi_sparse_has(const clsi_sparse *t, size_t i, size_t j);
 /* A failure stays in the graph. */
 void clsi_sparse_set(cls_graph *g, clsi_sparse *t, size_t i, size_t j, cls_node node);
 void clsi_sparse_add(cls_graph *g, clsi_sparse *t, size_t i, size_t j, cls_node term);

@@ -127,23 +127,30 @@ static cls_status give(const cls_system *s, size_t slot, double value, double *s
     return CLS_OK;
 }
 
+/* How the pattern means slots: 2, 1, or 0 for none (cls_means_element). */
+static int way_of(const cls_system *s, const char *pattern, size_t count) {
+    int best = 0;
+    for (size_t slot = 0; slot < count && best < 2; slot++) {
+        int how = cls_means_element(pattern, slot_name(s, slot), NULL, NULL);
+        if (how > best) best = how;
+    }
+    return best;
+}
+
 /* u[*]: all elements of u, which others may still be given to one by one. */
 static cls_status give_arrays(const cls_system *s, const cls_assignments *given, double *slots,
                               double *mine, cls_error *error) {
     size_t count = s->nq + 2 * s->n + 2 * s->m, patterns = 0;
     cls_status status = CLS_OK;
     for (size_t i = 0; given && i < given->n && status == CLS_OK; i++) {
-        char flat[CLSI_ELEMENT_ROOM];
-        const char *name = clsi_element_name(given->names[i], flat) ? flat : given->names[i];
-        int found = 0;
-        if (!strstr(name, "[*]") || !isfinite(given->values[i])) continue;
+        const char *name = given->names[i];
+        if (!clsi_has_star(name) || !isfinite(given->values[i])) continue;
+        int way = way_of(s, name, count);
+        if (!way) return unknown_name(s, name, error);
         patterns++;
         for (size_t slot = 0; slot < count && status == CLS_OK; slot++)
-            if (clsi_means_element(name, slot_name(s, slot))) {
+            if (cls_means_element(name, slot_name(s, slot), NULL, NULL) == way)
                 status = give(s, slot, given->values[i], slots, mine, error);
-                found = 1;
-            }
-        if (!found) return unknown_name(s, name, error);
     }
     for (size_t i = 0; i < count && patterns; i++) mine[i] = NAN;
     return status;
@@ -164,7 +171,7 @@ static cls_status merge(const cls_system *s, const cls_assignments *given, doubl
         if (!isfinite(value))
             return clsi_fail(error, CLS_USAGE, "start: %s is %g, it must be a finite number", name,
                              value);
-        if (strstr(name, "[*]")) continue;
+        if (clsi_has_star(name)) continue;
         size_t tried = 0, account = 0, n_accounts = clsi_account_count(s);
         while (account < n_accounts &&
                strcmp(name, clsi_account_name(clsi_account_at(s, account))) != 0)

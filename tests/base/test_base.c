@@ -474,20 +474,67 @@ static void test_names_of_elements(void **state) {
     memset(longest, 'x', 399);
     memcpy(longest + 390, "[1,2]", 6);
     assert_false(clsi_element_name(longest, flat));
-    assert_true(clsi_means_element("S[*][2]", "S[0][2]"));
-    assert_false(clsi_means_element("S[*][2]", "S[0][1]"));
-    assert_false(clsi_means_element("u[*]", "u[1][2]"));
-    assert_true(clsi_means_element("cell[*]_q", "cell[12]_q"));
-    assert_false(clsi_means_element("u[*]", "u"));
     assert_true(clsi_same_array("u[1]", "u[3]"));
     assert_false(clsi_same_array("u[1]", "v[1]"));
     assert_false(clsi_same_array("x", "x"));
+}
+
+/* u[*] is all of u, however many indices it has; a row of a grid; the name that an array has in a file. */
+static void test_what_a_star_means(void **state) {
+    (void)state;
+    static const struct {
+        const char *pattern, *name;
+        int how;
+        long index[3];
+    } cases[] = {
+        {"u[*]", "u[-3]", 2, {-3}},
+        {"T[*]", "T[1][2]", 2, {1, 2}},
+        {"T[*,*]", "T[1][2]", 2, {1, 2}},
+        {"T[ * , *]", "T[1, 2]", 2, {1, 2}},
+        {"T[*][*]", "T[1][2]", 2, {1, 2}},
+        {"T[1,*]", "T[1][2]", 2, {2}},
+        {"T[1][*]", "T[1][2]", 2, {2}},
+        {"T[*][2]", "T[0][2]", 2, {0}},
+        {"v.T[*]", "v.T[1][2][3]", 2, {1, 2, 3}},
+        {"cell[*]_q", "cell[12]_q", 2, {12}},
+        {"layer[*]_s[*]", "layer[4]_s[5]", 2, {4, 5}},
+        {"cell_q[*]", "cell[12]_q", 1, {12}},
+        {"cell_q", "cell[12]_q", 1, {12}},
+        {"v.cell_q[*,2]", "v.cell[12][2]_q", 1, {12}},
+        {"u", "u[3]", 1, {3}},
+        {"T", "T[3][4]", 1, {3, 4}},
+        {"T[*][2]", "T[0][1]", 0, {0}},
+        {"T[1]", "T[1][2]", 0, {0}},
+        {"T[1][*]", "T[1]", 0, {0}},
+        {"T[*,*]", "T[1]", 0, {0}},
+        {"u[*]", "u", 0, {0}},
+        {"u[*]", "u[]", 0, {0}},
+        {"u[*", "u[1]", 0, {0}},
+        {"u[3]", "u[3]", 0, {0}},
+        {"cell[*]", "cell[1]_q", 0, {0}},
+        {"cell_p[*]", "cell[1]_q", 0, {0}},
+        {"cell", "cell[1]_q", 0, {0}},
+        {"[*]", "[1]", 2, {1}},
+        {"", "", 0, {0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        long index[CLS_MOST_STARS] = {0};
+        size_t n = 99;
+        int how = cls_means_element(cases[i].pattern, cases[i].name, index, &n);
+        if (how != cases[i].how) fail_msg("%s of %s: %d", cases[i].pattern, cases[i].name, how);
+        assert_int_equal(n > 0, how > 0);
+        for (size_t k = 0; k < n; k++) assert_int_equal(index[k], cases[i].index[k]);
+    }
+    assert_int_equal(cls_means_element(NULL, "u[1]", NULL, NULL), 0);
+    assert_true(clsi_has_star("T[1,*]"));
+    assert_false(clsi_has_star("a*b"));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_alike),
         cmocka_unit_test(test_names_of_elements),
+        cmocka_unit_test(test_what_a_star_means),
         cmocka_unit_test(test_fail),
         cmocka_unit_test(test_medians),
         cmocka_unit_test(test_nearest_word),

@@ -115,6 +115,79 @@ test_a_star_is_every_element() {
     expect_stdout '^1 4 1$'
 }
 
+# of a grid and of composites, in whichever way it is written; every command has one matcher
+test_stars_of_grids_and_composites() {
+    write_grid
+    cat >cells.clausius <<'END'
+parameter N = 9
+component cell(entropy t) {
+  storage mass(p): p^2/2
+  storage spring(q): q^2/2
+  storage body(entropy s): exp(s)
+  gyrator g(q, p): 1
+  resistive d(p, entropy s): 0.1
+  connect mass.p, g.p, d.p
+  connect spring.q, g.q
+  connect body.s, d.s, t
+}
+use cell as c[1..N]
+for i in 1..N: free c[i].t
+step 0.1
+END
+    for star in "T[*]" "T[*,*]" "T[*][*]"; do
+        run "$CLAUSIUS" simulate grid.clausius --start "$star=1, T[2,3]=4" --steps 0 --quiet -o grid.csv
+        expect_ok
+        run awk -F, '/^0,/ { print $2, $9, $10 }' grid.csv
+        expect_stdout '^1 4 1$'
+        run "$CLAUSIUS" simulate grid.clausius --samples 2 --sample "$star~U(1,2)" --steps 1 --quiet -o all.csv
+        expect_ok
+        [[ -e first.csv ]] || cp all.csv first.csv
+        run "$CLAUSIUS" compare all.csv first.csv --columns "$star" --tolerance 0
+        expect_ok
+        expect_in_file '^T\[\*.* 0  T\[' "$out"
+        expect_lines 3 "$out"
+        run "$CLAUSIUS" plot first.csv --columns "$star" -o grid.svg
+        expect_ok
+        expect test "$(grep -c '<image' grid.svg)" == 4 # three times, and the bar
+    done
+    run awk -F, '/^0,0,/ { for (i = 3; i <= 22; i++) n += $i != $3; print n }' first.csv
+    expect_stdout '^19$' # each has a number of its own
+    for star in "T[2,*]" "T[2][*]"; do
+        run "$CLAUSIUS" simulate grid.clausius --start "$star=3" --steps 0 --quiet -o row.csv
+        expect_ok
+        run awk -F, '/^0,/ { print $7, $11, $12 == 3 }' row.csv
+        expect_stdout '^3 3 0$'
+        run "$CLAUSIUS" simulate grid.clausius --samples 2 --sample "T[1,*]~U(1,2), $star = 2*T[1,*]" --steps 1 --quiet -o rows.csv
+        expect_ok
+        run awk -F, '/^0,0,/ { print $8 == 2*$3, $12 == 2*$7, $13 == 2*$3 }' rows.csv
+        expect_stdout '^1 1 0$'
+        run "$CLAUSIUS" compare row.csv row.csv --columns "$star"
+        expect_ok
+        expect_lines 7 "$out"
+        run "$CLAUSIUS" plot rows.csv --columns "$star" -o row.svg
+        expect_ok
+    done
+    run "$CLAUSIUS" plot rows.csv --columns "T[*,9]" -o no.svg
+    expect_exit 2
+    expect_stderr 'no column "T\[\*,9\]"'
+    for star in "c[*]_q" "c_q[*]"; do
+        run "$CLAUSIUS" simulate cells.clausius --start "$star=0.5, c[2]_q=4, v.$star=0, c[*]_s=0" --steps 2 --quiet -o cells.npz
+        expect_ok
+        run "$CLAUSIUS" compare cells.npz cells.npz --columns "$star, c_s, v.c_q"
+        expect_ok
+        expect_stdout '^c_s  .* c\[1\]_s$'
+        expect_lines 5 "$out"
+        run "$CLAUSIUS" plot cells.npz --columns "$star" -o cells.svg
+        expect_ok
+        expect test "$(grep -c '<image' cells.svg)" == 2
+        run "$CLAUSIUS" simulate cells.clausius --samples 2 --sample "$star~U(-1,1)" --start "c_s[*]=0, p.c[*]_q=0" --steps 1 --quiet -o many.csv
+        expect_ok
+    done
+    run "$CLAUSIUS" simulate cells.clausius --start "c_x[*]=1"
+    expect_exit 2
+    expect_stderr 'no variable `c_x\[\*\]`'
+}
+
 # the same random numbers as element by element
 test_random_starts_of_all_elements() {
     write_ring

@@ -252,4 +252,59 @@ test_a_page_about_many_elements() {
     [[ $CLAUSIUS == *sanitize* ]] || expect_ok
 }
 
+# a size that --set gives is the mistake of who typed it, and the sentence says so
+test_a_size_that_cannot_be() {
+    write_chain
+    for n in 0 -3 2.5; do
+        run "$CLAUSIUS" simulate chain.clausius --set "N=$n" -o no.csv
+        expect_exit 2
+        expect_stderr "^clausius simulate: --set N=$n: chain.clausius:2:"
+        expect_no_file no.csv
+    done
+    sed -i 's/N = 4/N = 0/' chain.clausius
+    run "$CLAUSIUS" simulate chain.clausius --set k=2
+    expect_exit 4
+    expect_stderr '^clausius simulate: chain.clausius:2:14: the range is empty'
+}
+
+# every built-in field is a system at every size that it takes
+test_built_in_fields_that_are_small() {
+    for size in N=1,M=1 N=3 N=3,M=7 N=8,M=2; do
+        run "$CLAUSIUS" simulate building --set "$size" --steps 3 --quiet -o rooms.csv
+        expect_ok
+        run "$CLAUSIUS" audit rooms.csv
+        expect_ok
+    done
+    for name in burgers kdv; do
+        run "$CLAUSIUS" simulate $name --set N=2 --steps 3
+        expect_exit 2
+        expect_stderr "^clausius simulate: --set N=2: $name:[0-9]+:[0-9]+: the bracket of .u\\[2\\]. and .u\\[1\\]. is given already"
+        run "$CLAUSIUS" simulate $name --set N=3 --steps 3 --quiet -o three.csv
+        expect_ok
+        run "$CLAUSIUS" audit three.csv
+        expect_stdout '^ok +invariant (momentum|mass) '
+    done
+}
+
+# cell[1..N] is cell[i] in a loop
+test_components_with_a_range() {
+    cat >wall.clausius <<'END'
+parameter N = 6
+component kind(entropy a, entropy b): resistive 0.2
+storage layer[1..N](entropy s): exp(s)
+use kind as film[1..N-1]
+for i in 1..N-1:
+  connect layer[i].s, film[i].a
+  connect layer[i+1].s, film[i].b
+for i in 1..N: start layer[i]_s = i/10
+END
+    sed 's/^storage layer\[1..N\]/for i in 1..N: storage layer[i]/; s/^use kind as film\[1..N-1\]/for i in 1..N-1: use kind as film[i]/' wall.clausius >loops.clausius
+    for name in wall loops; do
+        run "$CLAUSIUS" simulate $name.clausius --steps 5 --quiet -o $name.csv
+        expect_ok
+    done
+    run "$CLAUSIUS" compare wall.csv loops.csv --tolerance 0
+    expect_ok
+}
+
 run_tests

@@ -264,6 +264,12 @@ static const struct {
      CHAIN "for i in 1..N: let e[i] = u[i]^2\n"
            "hamiltonian sum(i in 1..N: p.u[i]^2/2 + exp(s[i]) + e[i])\n" RUBS STARTS,
      LEAN},
+    {"lets that end at an edge",
+     CHAIN
+     "let a[i] = a[i-1] + k*u[i]\nlet a[0] = 2*k\nlet b[1, 2] = u[1]^2\nlet b[i, j] = "
+     "b[i-1, j] + a[j]\n"
+     "hamiltonian sum(i in 1..N: p.u[i]^2/2 + exp(s[i]) + a[i]^2) + a[0] + b[3, 2]\n" RUBS STARTS,
+     LEAN},
     {"lets of sums",
      CHAIN "let E = sum(i in 1..N: u[i]^2/2)\nlet K[i] = E*i\npart P = sum(i in 1..N: u[i]^4)\n"
            "hamiltonian sum(i in 1..N: p.u[i]^2/2 + exp(s[i]) + K[i]) + P + E^2\n" RUBS STARTS,
@@ -319,6 +325,13 @@ static const struct {
     {"a let that is defined by itself", CHAIN "let d[i] = d[i+1]\nhamiltonian d[1]\n"},
     {"lets within 41 lets", "coordinate x[1..2]\nlet d[i] = d[i-1] + d[i-1]*0\nhamiltonian sum(i "
                             "in 1..2: p.x[i]^2) + d[41]\n"},
+    {"an array and a name alone", CHAIN "coordinate u\n" SPRINGS},
+    {"a name alone and an array", "coordinate u\n" CHAIN SPRINGS},
+    {"two brackets of two", "parameter N = 2\nmomentum l[1..N ring]\nhamiltonian sum(i in 1..N: "
+                            "l[i]^2)\nfor i in 1..N: poisson {l[i], l[i+1]} = 1\n"},
+    {"a colon that is missing", CHAIN "hamiltonian sum(i in 1..N p.u[i]^2/2 + exp(s[i]))\n"},
+    {"a bracket that stays open", CHAIN "hamiltonian sum(i in 1..N: p.u[i^2/2 + exp(s[i]))\n"},
+    {"a misspelt ring", "coordinate u[1..2 rign]\nhamiltonian p.u[1]^2\n"},
     {"parentheses that stay open", CHAIN "hamiltonian sum(i in 1..N: (p.u[i]^2/2 + exp(s[i]))\n"},
     {"arguments that are too few",
      CHAIN "hamiltonian sum(i in 1..N: p.u[i]^2/2 + exp(s[i]) + softabs(u[i]))\n"},

@@ -353,6 +353,25 @@ static void test_arrays_are_pictures(void **state) {
     assert_int_equal(p.n, 2);
     assert_string_equal(p.items[1].field.heading, "cell[i]_q, b");
     clsi_panels_clear(&p);
+    static const struct {
+        const char *asked, *heading;
+        size_t panels, count;
+    } others[] = {{"cell_q", "cell[i]_q, a", 2, N},
+                  {"w[*,*]", "w[i][j] at time 0, a", 6, 3},
+                  {"w[*]", "w[i][j] at time 0, a", 6, 3}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        o.columns = &others[i].asked;
+        assert_int_equal(clsi_panels_make(2, both, labels, &o, &p, NULL), CLS_OK);
+        assert_int_equal(p.n, others[i].panels);
+        assert_string_equal(p.items[0].field.heading, others[i].heading);
+        assert_int_equal(p.items[0].field.count[0], others[i].count);
+        clsi_panels_clear(&p);
+    }
+    const char *const row[] = {"w[*,0]"}; /* three columns are three curves of each table */
+    o.columns = row;
+    assert_int_equal(clsi_panels_make(2, both, labels, &o, &p, NULL), CLS_OK);
+    assert_true(p.n == 1 && p.items[0].n_curves == 6);
+    clsi_panels_clear(&p);
     o.columns = wrong;
     assert_int_equal(clsi_panels_make(2, both, labels, &o, &p, NULL), CLS_USAGE);
     cls_table_free(&t);

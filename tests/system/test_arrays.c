@@ -108,6 +108,58 @@ static void set_changes_the_size(void **unused) {
     cls_system_free(&s);
 }
 
+/* What --set gives is at fault, not the file. */
+static void set_is_blamed(void **unused) {
+    (void)unused;
+    static const char *const names[] = {"k", "N"};
+    static const struct {
+        double k, N;
+        const char *says;
+    } tries[] = {{1, 0, "--set N=0: a:2:14: the range is empty"},
+                 {1, -3, "--set N=-3: a:2:14: the range is empty"},
+                 {2, 2.5, "--set N=2.5: a:2:17: an index is a whole number, this is 2.5"},
+                 {5, 3, "--set k=5: a:3:0: "},
+                 {3, 2, "--set k=3, N=2: a:3:0: "}};
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        const double values[] = {tries[i].k, tries[i].N};
+        cls_assignments set = {2, names, values, NULL};
+        cls_system *s = NULL;
+        cls_error error = {0};
+        cls_status status = cls_system_parse("parameter N = 4, k = 1\ncoordinate x[1..N]\n"
+                                             "hamiltonian p.x[k]^2/2 + sum(i in 1..N: x[i]^2)\n",
+                                             "a", &set, &s, &error);
+        const char *colon = strstr(tries[i].says, ":0: ");
+        size_t n = colon ? (size_t)(colon - tries[i].says) : strlen(tries[i].says);
+        if (status != CLS_USAGE || error.status != CLS_USAGE ||
+            strncmp(error.message, tries[i].says, n))
+            fail_msg("%s", error.message);
+        assert_null(s);
+    }
+}
+
+/* let a[i] = a[i-1] + x[i] comes to an end at let a[0] = ..., wherever that stands. */
+static void lets_end_at_an_edge(void **unused) {
+    (void)unused;
+    same("parameter N = 4\ncoordinate x[1..N]\nlet a[0] = 2\nlet a[i] = a[i-1] + x[i]\n"
+         "hamiltonian sum(i in 1..N: p.x[i]^2/2) + a[N]^2 + a[0]\n"
+         "for i in 1..N: start x[i] = i, v.x[i] = 0\n",
+         "parameter N = 4\ncoordinate x[1], x[2], x[3], x[4]\nlet a0 = 2\n"
+         "hamiltonian ((p.x[1]^2/2 + p.x[2]^2/2) + (p.x[3]^2/2 + p.x[4]^2/2)) + "
+         "((((a0 + x[1]) + x[2]) + x[3]) + x[4])^2 + a0\n"
+         "start x[1] = 1, x[2] = 2, x[3] = 3, x[4] = 4, v.x[1] = 0, v.x[2] = 0, v.x[3] = 0, "
+         "v.x[4] = 0\n");
+}
+
+/* Many components of one kind without a loop. */
+static void components_with_a_range(void **unused) {
+    (void)unused;
+#define KIND   "parameter N = 2\ncomponent kind(entropy s): storage exp(s/2)\n"
+#define STARTS "for i in 1..N:\n  free a[i].s\n  free b[i].s\n  start a[i]_s = i, b[i]_s = 2*i\n"
+    same(
+        KIND "storage a[1..N](entropy s): exp(s)\nuse kind as b[1..N]\n" STARTS, KIND
+        "for i in 1..N: storage a[i](entropy s): exp(s)\nfor i in 1..N: use kind as b[i]\n" STARTS);
+}
+
 #define CHAIN   "parameter N = 3\ncoordinate x[1..N]\nentropy s[1..N]\n" /* 3 lines */
 #define CHAIN_H CHAIN "hamiltonian sum(i in 1..N: p.x[i]^2/2 + exp(s[i]))\n"
 
@@ -132,7 +184,46 @@ static void errors_name_the_index(void **unused) {
         {CHAIN_H "for i in 1..2: start x[1] = 0", 5, 22, "has a start already (i = 2)"},
         {"parameter N = 0\ncoordinate x[1..N]", 2, 14, "the range is empty"},
         {"parameter N = M, M = N\ncoordinate x[1..N]", 1, 0, "defined by itself"},
-        {CHAIN "let d[i] = d[i+1]\nhamiltonian d[1]", 4, 0, "defined by itself"},
+        {CHAIN "let d[i] = d[i+1]\nhamiltonian d[1]", 4, 12,
+         "`d[1]` is defined by itself without end: give it an edge, `let d[0] = ...`"},
+        {CHAIN "let d[i] = d[i] + 1\nlet d[0] = 1\nhamiltonian d[2]", 4, 12,
+         "`d[2]` is defined by itself"},
+        {CHAIN "let d[i] = e[i, 2]\nlet e[i, j] = d[i] + j\nhamiltonian d[2]", 5, 15,
+         "`d[2]` is defined by itself"},
+        {CHAIN "let d[0] = 1\nlet d[i] = 2*d[i-1]\nhamiltonian d[45]", 5, 14,
+         "`d[45]` needs more than 40 values of `d` within each other: write `for i in 1..N: let "
+         "d[i] = ...`"},
+        {CHAIN "hamiltonian sum(i in 1..N: x[i^2/2)", 4, 29, "this [ is never closed"},
+        {CHAIN "hamiltonian sum(i in 1..N: x[i]^2/2", 4, 16, "this ( is never closed"},
+        {CHAIN "coordinate y[1..N", 4, 13, "this [ is never closed"},
+        {CHAIN "hamiltonian sum(i in 1..N x[i]^2/2)", 4, 26,
+         "expected `:` after the range: `i in 1..N: ...`"},
+        {CHAIN "hamiltonian sum(i in 1..N (x[i]^2/2))", 4, 26, "expected `:` after the range"},
+        {CHAIN "hamiltonian sum(i in 1..max(N, 2) x[i], j in 1..N: x[i]^2/2)", 4, 34,
+         "expected `:` after the range"},
+        {CHAIN_H "for i in 1..N friction on s[i]: x[i] <- 0", 5, 14,
+         "expected `:` after the range: `i in 1..N: ...`"},
+        {CHAIN "coordinate y[1..N rign]", 4, 19, "did you mean `ring`?"},
+        {CHAIN "coordinate y[1..2*N cyclic]", 4, 21, "expected `]` or the word `ring`"},
+        {CHAIN "component cell[1..N](entropy s): exp(s)", 4, 11, "`use cell as c[1..N]`"},
+        {CHAIN "coordinate s[1..N]", 4, 12, "`s[1]` is already an entropy, declared in line 3"},
+        {CHAIN "entropy x[1..N]", 4, 9, "`x[1]` is already a coordinate, declared in line 2"},
+        {CHAIN "coordinate x", 4, 12,
+         "`x` is already a coordinate with indices, declared in line 2: a name means one thing"},
+        {"parameter N = 2, x = 1\ncoordinate x[1..N]", 2, 12,
+         "`x` is already a parameter, declared in line 1: a name means one thing"},
+        {"parameter N = 2\nfor i in 1..N: coordinate x[i]\ncoordinate x", 2, 27,
+         "`x` is already a coordinate, declared in line 3: a name means one thing (i = 1)"},
+        {"parameter N = unknown\ncoordinate x[1..N]", 1, 15, "a size is no unknown"},
+        {"coordinate x[1..N]", 1, 17, "parameters (`parameter N = 10` makes it one)"},
+        {CHAIN_H "for i in 1..N: start x[j] = 0", 5, 24, "a loop around it, `for j in 1..10: ...`"},
+        {CHAIN "hamiltonian sum(i in 1..N: p.x[i]^2/2 + mod(i, N)*exp(s[i]))", 4, 41,
+         "of parameters and variables it is not smooth"},
+        {"entropy T[1..2, 1..3] with temperature Q[1..2, 1..3]\nhamiltonian T[2, 4]", 2, 13,
+         "write `let T[2][4] = ...` for what stands at the edge, or `T[1..2, 1..3 ring]`"},
+        {"momentum x[1..2 ring]\nhamiltonian sum(i in 1..2: x[i]^2)\n"
+         "for i in 1..2: poisson {x[i], x[i+1]} = 1",
+         3, 25, "a ring has a bracket of neighbours from three elements on (i = 2)"},
     };
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         cls_system *s = NULL;
@@ -165,7 +256,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chain_is_its_elements), cmocka_unit_test(rings_and_grids),
         cmocka_unit_test(set_changes_the_size),    cmocka_unit_test(errors_name_the_index),
-        cmocka_unit_test(components_repeat),
+        cmocka_unit_test(components_repeat),       cmocka_unit_test(components_with_a_range),
+        cmocka_unit_test(lets_end_at_an_edge),     cmocka_unit_test(set_is_blamed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
