@@ -86,6 +86,15 @@ static const char *const two_means =
     "hamiltonian sum(i in 1..N: p.a[i]^2/2) - N*K*(cx^2+sx^2)/2\n"
     "for i in 1..N: start a[i] = i, v.a[i] = 0.1*sin(3*i)\n";
 
+/* Its equations are made of more than 48 unknowns each, so that a number of them becomes an unknown. */
+static const char *const cube =
+    "parameter N = 4, k = 0.1\ntemperature T[1..N,1..N,1..N]\n"
+    "thermal lagrangian sum(i in 1..N, j in 1..N, l in 1..N: T[i,j,l]*(log(T[i,j,l])-1))\n"
+    "for i in 1..N-1, j in 1..N, l in 1..N: heat exchange T[i,j,l] <-> T[i+1,j,l]: k*T[i,j,l]\n"
+    "for i in 1..N, j in 1..N-1, l in 1..N: heat exchange T[i,j,l] <-> T[i,j+1,l]: k\n"
+    "for i in 1..N, j in 1..N, l in 1..N-1: heat exchange T[i,j,l] <-> T[i,j,l+1]: k\n"
+    "for i in 1..N, j in 1..N, l in 1..N: start T[i,j,l] = 1.2\n";
+
 static const char *const running_sum =
     "parameter N = 8\ncoordinate u[1..N]\nlet a[0] = 0\n"
     "for i in 1..N: let a[i] = a[i-1] + u[i]\n"
@@ -113,6 +122,7 @@ static void what_elements_share_is_visited_once(void **unused) {
     check_growth("mean field", mean_field, 1500, 6000, 1);
     check_growth("two means", two_means, 1500, 6000, 1);
     check_growth("running sum", running_sum, 500, 2000, 1);
+    check_growth("cube", cube, 5, 9, 3);
 }
 
 /* A friction with a root that a motion leaves: which term is not finite is said by equations that are written once
