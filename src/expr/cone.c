@@ -184,8 +184,7 @@ static int sort(clsi_cone *c) {
     return rehash(c, c->slots);
 }
 
-static int collect(const cls_graph *g, size_t count, const cls_node *nodes, int marks,
-                   clsi_cone *c) {
+static void begin(clsi_cone *c, int marks) {
     c->marks = marks;
     c->n = c->size = c->slots = 0;
     c->dense = 0;
@@ -195,6 +194,19 @@ static int collect(const cls_graph *g, size_t count, const cls_node *nodes, int 
     c->place = NULL;
     c->bits = NULL;
     memset(c->few_places, 0, sizeof c->few_places);
+}
+
+static _Thread_local size_t visited;
+
+size_t clsi_visits(void) {
+    return visited;
+}
+
+void clsi_count_visits(size_t n) {
+    visited += n;
+}
+
+static int collect_all(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {
     for (size_t i = 0; i < count; i++)
         if (nodes[i] < g->n && !take(g, c, nodes[i])) return 0;
     for (size_t k = 0; k < c->n && !c->dense; k++) { /* the list is its own queue */
@@ -205,6 +217,14 @@ static int collect(const cls_graph *g, size_t count, const cls_node *nodes, int 
         if (clsi_block(g, a) != CLS_NO_NODE && !take(g, c, clsi_block(g, a))) return 0;
     }
     return !c->dense || fill_dense(g, c);
+}
+
+static int collect(const cls_graph *g, size_t count, const cls_node *nodes, int marks,
+                   clsi_cone *c) {
+    begin(c, marks);
+    int good = collect_all(g, count, nodes, c);
+    visited += c->n + (c->dense ? g->n / 64 : 0);
+    return good;
 }
 
 int clsi_cone_collect(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *c) {
@@ -220,6 +240,52 @@ int clsi_cone_create(const cls_graph *g, size_t count, const cls_node *nodes, cl
     clsi_cone_free(c);
     (void)clsi_graph_no_memory(g); /* no answer is taken for one */
     return 0;
+}
+
+/* ---- large formulas ---- */
+
+enum { DEPTH = 64 };
+typedef enum length { SHORT, KNOWN_LARGE, LARGE, NO_MEMORY } length;
+
+/* Counts up to CLSI_LARGE_FORMULA, and less far where a part is known. */
+static length length_of(const cls_graph *g, cls_node a) {
+    clsi_cone c;
+    length found = SHORT;
+    begin(&c, 0);
+    if (!take(g, &c, a)) found = NO_MEMORY;
+    for (size_t k = 0; k < c.n && found == SHORT; k++) {
+        cls_node b = c.node[k], block = clsi_block(g, b);
+        size_t args = clsi_arg_count(g, b);
+        if (g->large[b % CLSI_KNOWN_LARGE] == b + 1) found = KNOWN_LARGE;
+        for (size_t i = 0; i < args && found == SHORT; i++)
+            if (!take(g, &c, clsi_arg(g, b, i))) found = NO_MEMORY;
+        if (found == SHORT && block != CLS_NO_NODE && !take(g, &c, block)) found = NO_MEMORY;
+        if (found == SHORT && c.n > CLSI_LARGE_FORMULA) found = LARGE;
+    }
+    visited += c.n;
+    clsi_cone_free(&c);
+    return found;
+}
+
+/* What is remembered is the lowest part that is large, which others may have, too. */
+static void remember_large(cls_graph *g, cls_node a) {
+    for (int depth = 0; depth < DEPTH; depth++) {
+        size_t args = clsi_arg_count(g, a), i = 0;
+        length of = SHORT;
+        while (i < args && (of = length_of(g, clsi_arg(g, a, i))) == SHORT) i++;
+        if (of == KNOWN_LARGE) return;
+        if (of != LARGE) break;
+        a = clsi_arg(g, a, i);
+    }
+    g->large[a % CLSI_KNOWN_LARGE] = a + 1;
+}
+
+int clsi_is_large(cls_graph *g, cls_node a) {
+    if (a >= g->n) return 1;
+    length of = length_of(g, a);
+    if (of == LARGE) remember_large(g, a);
+    if (of == NO_MEMORY) (void)clsi_graph_no_memory(g);
+    return of != SHORT;
 }
 
 size_t clsi_cone_weight(const cls_graph *g, cls_node a) {
@@ -248,6 +314,7 @@ void clsi_cone_free(clsi_cone *c) {
 /* active[k] = 1 for members that contain one of the symbols. */
 void clsi_cone_active(const cls_graph *g, const clsi_cone *c, size_t n, const cls_node *symbols,
                       unsigned char *active) {
+    visited += n;
     for (size_t i = 0; i < n; i++) {
         uint32_t at = clsi_cone_at(c, symbols[i]);
         if (at) active[at - 1] = 1;

@@ -223,6 +223,7 @@ void clsi_graph_empty(cls_graph *g) {
     free(g->nodes);
     g->nodes = NULL;
     g->n = g->capacity = 0;
+    memset(g->large, 0, sizeof g->large);
 }
 
 /* The lists and the table of the nodes that are there: what was given back. */
@@ -349,19 +350,6 @@ void clsi_reach(const cls_graph *g, size_t n, const cls_node *nodes, unsigned ch
         for (size_t i = 0; i < args; i++) reach[clsi_arg(g, k, i)] = 1;
         if (clsi_block(g, k) != CLS_NO_NODE) reach[clsi_block(g, k)] = 1;
     }
-}
-
-size_t clsi_expression_size(const cls_graph *g, cls_node a) {
-    clsi_cone cone;
-    if (a == CLS_NO_NODE) return SIZE_MAX;
-    if (!clsi_cone_collect(g, 1, &a, &cone)) {
-        clsi_cone_free(&cone);
-        (void)clsi_graph_no_memory(g);
-        return SIZE_MAX;
-    }
-    size_t count = cone.n;
-    clsi_cone_free(&cone);
-    return count;
 }
 
 size_t clsi_expression_length(const cls_graph *g, cls_node a) {

@@ -46,6 +46,9 @@ typedef struct clsi_symbol_block {
     char *names;         /* (count, stems, width) */
 } clsi_symbol_block;
 
+/* A large formula is made of more nodes than people write; so many are known to be such. */
+enum { CLSI_LARGE_FORMULA = 2000, CLSI_KNOWN_LARGE = 64 };
+
 struct cls_graph {
     clsi_node *nodes;
     size_t n, capacity;
@@ -53,8 +56,9 @@ struct cls_graph {
     size_t links_room;
     uint32_t *table; /* of those in no list: open addressing, node + 1, 0 empty */
     size_t table_size, in_table;
-    cls_node common[4];  /* 1 + the nodes of the constants 0, 1, -1, 0.5 */
-    cls_node recent[64]; /* and of some others, by hash */
+    cls_node common[4];               /* 1 + the nodes of the constants 0, 1, -1, 0.5 */
+    cls_node recent[64];              /* and of some others, by hash */
+    cls_node large[CLSI_KNOWN_LARGE]; /* 1 + nodes that are large (cone.c), by number */
     char **names;
     size_t n_names, names_capacity;
     uint32_t *name_table; /* (name_slots) open addressing, name + 1, 0 empty */
@@ -180,6 +184,12 @@ int clsi_cone_create(const cls_graph *g, size_t count, const cls_node *nodes, cl
 /* The same in no order, for questions; to be freed in any case. */
 int clsi_cone_collect(const cls_graph *g, size_t count, const cls_node *nodes, clsi_cone *out);
 void clsi_cone_free(clsi_cone *c);
+/* Whether `a` contains more than CLSI_LARGE_FORMULA nodes: at most so many are visited, and of a large part that
+ * was met before none. Also 1 when out of memory, or for no node. */
+int clsi_is_large(cls_graph *g, cls_node a);
+/* Nodes that walks of this thread have visited: work, for tests to count. */
+size_t clsi_visits(void);
+void clsi_count_visits(size_t n);
 /* Operations and symbols that a node is made of; SIZE_MAX: out of memory. */
 size_t clsi_cone_weight(const cls_graph *g, cls_node a);
 /* For the question which nodes are members alone; to be freed in any case. */
@@ -218,8 +228,6 @@ int clsi_repeats_again(clsi_repeats *r, size_t n_marks, const cls_node *marks, s
 cls_node *clsi_list_symbols(const cls_graph *g, size_t count, const cls_node *nodes, size_t *n);
 /* The number of nodes that `a` contains; without constants and symbols. */
 size_t clsi_expression_length(const cls_graph *g, cls_node a);
-/* The number of nodes that `a` contains. */
-size_t clsi_expression_size(const cls_graph *g, cls_node a);
 /* The node with the same operation as `a` and other arguments, simplified locally. */
 cls_node clsi_rebuild(cls_graph *g, cls_node a, const cls_node *args);
 /* cls_simplify for expressions of a size that people write; larger ones, which are learned, stay:

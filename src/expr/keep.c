@@ -62,6 +62,7 @@ int clsi_graph_keep(cls_graph *g, size_t n, const clsi_node_list *lists) {
         for (size_t i = 0; i < g->n_blocks; i++) renumber(1, map, &g->blocks[i].first);
         renumber_kept(sizeof g->common / sizeof *g->common, map, g->common);
         renumber_kept(sizeof g->recent / sizeof *g->recent, map, g->recent);
+        memset(g->large, 0, sizeof g->large);
         clsi_node *fewer = clsi_realloc(g->nodes, (g->n + 1) * sizeof *fewer);
         if (fewer) g->nodes = fewer;
         if (fewer) g->capacity = g->n + 1;

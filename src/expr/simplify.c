@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX = 64, LARGE = 2000, WORK = 2000000, LONG = 100, PER_NODE = 400, KNOWN = 16 };
+enum { MAX = 64, WORK = 2000000, LONG = 100, PER_NODE = 400, KNOWN = 16 };
 
 typedef struct simplifier {
     cls_graph *g;
@@ -285,5 +285,5 @@ cls_node cls_simplify(cls_graph *g, cls_node a) {
 }
 
 cls_node clsi_simplify_written(cls_graph *g, cls_node a) {
-    return a >= g->n || clsi_expression_size(g, a) > LARGE ? a : cls_simplify(g, a);
+    return clsi_is_large(g, a) ? a : cls_simplify(g, a);
 }

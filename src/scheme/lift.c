@@ -10,6 +10,7 @@
  * the others alone. */
 #include "base/base.h"
 #include "expr/graph.h"
+#include "expr/replace.h"
 #include "scheme/scheme.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,40 +78,52 @@ static int find_support(lifter *x, size_t k) {
     return 1;
 }
 
-/* w and its equation; the guess is the formula at the guesses of the others, lifted ones among them. */
-static void add_unknown(clsi_step *st, cls_node formula) {
-    cls_node guess = CLS_NO_NODE;
-    (void)cls_substitute(st->g, 1, &formula, st->n_unknowns, st->unknown, st->guess, &guess);
-    cls_node w = clsi_step_unknown(st, guess, SIZE_MAX);
-    if (st->exhausted) return;
-    st->residual[st->n_unknowns - 1] = cls_sub(st->g, w, formula);
+/* Thousands may be lifted, of which each stands in the next: what they share is walked through once. */
+typedef struct replacers {
+    clsi_replacer *lift;  /* wide nodes by their unknowns */
+    clsi_replacer *guess; /* unknowns by their guesses */
+} replacers;
+
+static int begin(replacers *r, const clsi_step *st) {
+    *r = (replacers){clsi_replacer_create(st->g, NULL, NULL),
+                     clsi_replacer_create(st->g, NULL, NULL)};
+    int good = r->lift && r->guess;
+    for (size_t k = 0; k < st->n_unknowns && good; k++)
+        good = clsi_replacer_set(r->guess, st->unknown[k], st->guess[k]);
+    return good;
 }
 
-static void put_in(clsi_step *st, size_t before, size_t n, const cls_node *from,
-                   const cls_node *to) {
-    cls_graph *g = st->g;
-    (void)cls_substitute(g, before, st->residual, n, from, to, st->residual);
-    (void)cls_substitute(g, st->nz, st->next, n, from, to, st->next);
-    (void)cls_substitute(g, st->nz, st->change, n, from, to, st->change);
-    (void)cls_substitute(g, st->n_positive, st->positive, n, from, to, st->positive);
+/* w and its equation; the guess is the formula at the guesses of the others, lifted ones among them. 0: no memory. */
+static int add_unknown(clsi_step *st, const replacers *r, cls_node wide) {
+    cls_node formula = CLS_NO_NODE, guess = CLS_NO_NODE;
+    (void)clsi_replace(r->lift, 1, &wide, &formula);
+    (void)clsi_replace(r->guess, 1, &formula, &guess);
+    cls_node w = clsi_step_unknown(st, guess, SIZE_MAX);
+    if (st->exhausted) return 1;
+    st->residual[st->n_unknowns - 1] = cls_sub(st->g, w, formula);
+    return clsi_replacer_set(r->lift, wide, w) && clsi_replacer_set(r->guess, w, guess);
+}
+
+static void put_in(clsi_step *st, size_t before, clsi_replacer *r) {
+    (void)clsi_replace(r, before, st->residual, st->residual);
+    (void)clsi_replace(r, st->nz, st->next, st->next);
+    (void)clsi_replace(r, st->nz, st->change, st->change);
+    (void)clsi_replace(r, st->n_positive, st->positive, st->positive);
 }
 
 static cls_status lift(lifter *x, cls_error *error) {
     clsi_step *st = x->st;
-    size_t before = st->n_unknowns, n = 0;
-    cls_node *from = clsi_calloc(2 * x->cone.n, sizeof *from), *to = from + x->cone.n;
-    if (!from) return clsi_no_memory(error);
-    for (size_t k = 0; k < x->cone.n; k++) /* lower ones first: they stand in higher ones */
-        if (is_wide(x, k) && x->users[k] >= USERS) from[n++] = x->cone.node[k];
-    for (size_t i = 0; i < n && !st->exhausted; i++) {
-        cls_node formula = from[i];
-        (void)cls_substitute(st->g, 1, &formula, i, from, to, &formula);
-        add_unknown(st, formula);
-        to[i] = st->unknown[st->n_unknowns - 1];
-    }
+    size_t before = st->n_unknowns;
+    replacers r;
+    int good = begin(&r, st);
+    for (size_t k = 0; k < x->cone.n && good && !st->exhausted; k++) /* lower ones first: they */
+        if (is_wide(x, k) && x->users[k] >= USERS)                   /* stand in higher ones */
+            good = add_unknown(st, &r, x->cone.node[k]);
     st->n_lifted = st->n_unknowns - before;
-    if (n && !st->exhausted) put_in(st, before, n, from, to);
-    free(from);
+    if (st->n_lifted && good && !st->exhausted) put_in(st, before, r.lift);
+    clsi_replacer_free(&r.lift);
+    clsi_replacer_free(&r.guess);
+    if (!good) return clsi_no_memory(error);
     if (st->exhausted)
         return clsi_fail(error, CLS_NUMERIC, "the step has too many numbers that all depend on");
     return cls_graph_status(st->g, error);

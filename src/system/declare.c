@@ -604,7 +604,7 @@ static cls_status keep_let(clsi_reader *r, char *name, const clsi_expression *e)
     s->lets[k] = (clsi_named){.name = name, .node = e->written};
     r->let_symbol[k] = cls_symbol(s->g, name);
     r->let_raw[k] = e->raw;
-    r->let_kinds[k] = r->lean ? clsi_kinds_of(r, e->raw) : ~0;
+    r->let_kinds[k] = r->lean ? clsi_kinds_of(r, e->written) : ~0;
     s->n_lets++;
     return CLS_OK;
 }

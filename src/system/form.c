@@ -120,7 +120,7 @@ static cls_node shorter_repeated(cls_graph *g, clsi_repeats *repeats, cls_node a
     cls_node b;
     if (clsi_repeats_members(repeats, a, &members) && clsi_repeats_again(repeats, 0, NULL, &n, &b))
         return b;
-    if (a == CLS_NO_NODE || !clsi_cone_create(g, 1, &a, &cone)) return a;
+    if (clsi_is_large(g, a) || !clsi_cone_create(g, 1, &a, &cone)) return a; /* large ones stay */
     if (!clsi_repeats_find(repeats, &cone, 0, NULL, &n, &b)) {
         b = shorter(g, a);
         clsi_repeats_keep(repeats, 1, &b);

@@ -15,6 +15,7 @@
 #define CLSI_LANGUAGE_H
 
 #include "base/base.h"
+#include "expr/replace.h"
 #include "system/system.h"
 
 /* What a name stands for; or-ed where several are allowed. */
@@ -85,9 +86,10 @@ typedef struct clsi_reader {
     size_t n_scope, scope_names_capacity, scope_nodes_capacity;
     cls_scope
         scope; /* of the formula that is read: its names move while uses of functions are added */
-    cls_node *let_symbol, *let_raw; /* (n_lets) lets as symbols and as expressions */
-    int *let_kinds;                 /* what they are made of; of a lean reader */
-    cls_node *parameter_constant;   /* (n_parameters) */
+    cls_node *let_symbol, *let_raw;   /* (n_lets) lets as symbols and as expressions */
+    int *let_kinds;                   /* what they are made of; of a lean reader */
+    cls_node *parameter_constant;     /* (n_parameters) */
+    clsi_replacer *lets, *parameters; /* put in place of their symbols; NULL: none so far */
     clsi_domain *domains;
     size_t n_domains, domains_capacity;
     size_t coordinate_capacity, momentum_capacity, entropy_capacity, temperature_capacity,
@@ -187,8 +189,8 @@ size_t clsi_item_end(const clsi_reader *r, const clsi_cursor *c);
 cls_status clsi_read_expression(clsi_reader *r, size_t begin, size_t end, clsi_expression *out);
 /* `raw` and `bound` from `written`. */
 cls_status clsi_expand(clsi_reader *r, clsi_expression *e);
-/* What an expression is made of, lets expanded; all kinds where something has no name. */
-int clsi_kinds_of(clsi_reader *r, cls_node raw);
+/* What an expression is made of, also inside of its lets; all kinds where something has no name. */
+int clsi_kinds_of(clsi_reader *r, cls_node written);
 /* An expression of numbers and parameters only, as a finite number. */
 cls_status clsi_read_number(clsi_reader *r, size_t begin, size_t end, const char *what,
                             double *out);

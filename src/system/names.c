@@ -104,6 +104,8 @@ static int note_symbol(clsi_reader *r) {
         memset(r->symbol_names + before, 0,
                (r->symbol_names_room - before) * sizeof *r->symbol_names);
     r->symbol_names[n->node] = (uint32_t)r->n_names;
+    if (n->kind == CLSI_LET) clsi_replacer_forget(r->lets, n->node);
+    if (n->kind == CLSI_PARAMETER) clsi_replacer_forget(r->parameters, n->node);
     return 1;
 }
 
@@ -312,14 +314,14 @@ static cls_status refuse(clsi_reader *r, const clsi_expression *e, const clsi_na
                    kind_text(n->kind));
 }
 
-int clsi_kinds_of(clsi_reader *r, cls_node raw) {
+int clsi_kinds_of(clsi_reader *r, cls_node written) {
     size_t n;
     int kinds = 0;
-    cls_node *symbols = clsi_list_symbols(r->s->g, 1, &raw, &n);
+    cls_node *symbols = clsi_list_symbols(r->s->g, 1, &written, &n);
     if (!symbols) return ~0;
     for (size_t i = 0; i < n; i++) {
         const clsi_name *name = clsi_name_of_symbol(r, symbols[i], ~0);
-        kinds |= name ? (int)name->kind : ~0;
+        kinds |= !name ? ~0 : name->kind == CLSI_LET ? r->let_kinds[name->index] : (int)name->kind;
     }
     free(symbols);
     return kinds;

@@ -437,6 +437,8 @@ static void reader_clear(clsi_reader *r) {
     free(r->let_raw);
     free(r->let_kinds);
     free(r->parameter_constant);
+    clsi_replacer_free(&r->lets);
+    clsi_replacer_free(&r->parameters);
     free(r->domains);
     free(r->loose);
     free(r->rates);

@@ -236,44 +236,29 @@ static cls_status point_at_parse_error(clsi_reader *r, const clsi_expression *e,
                    continuation_note(r, e->begin, where));
 }
 
-/* The names of a kind among symbols, to be replaced: of thousands a formula has a few. */
-typedef struct put {
-    cls_node *symbol; /* (n) all of the formula; NULL: not known */
-    size_t n;
-} put;
+static cls_node value_of_let(const void *reader, cls_node symbol) {
+    const clsi_reader *r = reader;
+    const clsi_name *name = clsi_name_of_symbol(r, symbol, CLSI_LET);
+    return name ? r->let_raw[name->index] : CLS_NO_NODE;
+}
 
-static cls_status put_in(clsi_reader *r, cls_node a, clsi_kind kind, const cls_node *value,
-                         put *known, cls_node *out) {
-    enum { FEW = 32 };
-    cls_graph *g = r->s->g;
-    cls_node few[2 * FEW], *from = few, *to = few + FEW;
-    size_t used = 0;
-    *out = a;
-    if (!known->symbol && !(known->symbol = clsi_list_symbols(g, 1, &a, &known->n)))
-        return CLS_MEMORY;
-    if (known->n > FEW && !(from = clsi_malloc(2 * known->n * sizeof *from))) return CLS_MEMORY;
-    if (from != few) to = from + known->n;
-    for (size_t i = 0; i < known->n; i++) {
-        const clsi_name *name = clsi_name_of_symbol(r, known->symbol[i], (int)kind);
-        if (!name) continue;
-        from[used] = known->symbol[i];
-        to[used++] = value[name->index];
-    }
-    cls_status status = cls_graph_status(g, NULL);
-    if (status == CLS_OK && used) {
-        status = cls_substitute(g, 1, &a, used, from, to, out);
-        free(known->symbol); /* others now */
-        known->symbol = NULL;
-    }
-    if (from != few) free(from);
-    return status;
+static cls_node value_of_parameter(const void *reader, cls_node symbol) {
+    const clsi_reader *r = reader;
+    const clsi_name *name = clsi_name_of_symbol(r, symbol, CLSI_PARAMETER);
+    return name ? r->parameter_constant[name->index] : CLS_NO_NODE;
+}
+
+/* What formulas share is walked through once for all of them. */
+static cls_status put_in(clsi_reader *r, cls_node a, clsi_replacer **by, clsi_value_of value_of,
+                         cls_node *out) {
+    if (!*by && !(*by = clsi_replacer_create(r->s->g, value_of, r))) return CLS_MEMORY;
+    return clsi_replace(*by, 1, &a, out);
 }
 
 cls_status clsi_expand(clsi_reader *r, clsi_expression *e) {
     cls_system *s = r->s;
     cls_error inner = {0};
     e->raw = e->bound = CLS_NO_NODE;
-    put known = {0};
     const int replaced = CLSI_LET | CLSI_PARAMETER | CLSI_INPUT;
     if (e->kinds && !(e->kinds & replaced)) {
         e->raw = e->bound = e->written;
@@ -283,10 +268,8 @@ cls_status clsi_expand(clsi_reader *r, clsi_expression *e) {
     if (e->kinds && !(e->kinds & CLSI_LET))
         e->raw = e->written;
     else
-        status = put_in(r, e->written, CLSI_LET, r->let_raw, &known, &e->raw);
-    if (status == CLS_OK)
-        status = put_in(r, e->raw, CLSI_PARAMETER, r->parameter_constant, &known, &e->bound);
-    free(known.symbol);
+        status = put_in(r, e->written, &r->lets, value_of_let, &e->raw);
+    if (status == CLS_OK) status = put_in(r, e->raw, &r->parameters, value_of_parameter, &e->bound);
     for (size_t i = 0; i < s->nu && status == CLS_OK && !clsi_lacks(e, CLSI_INPUT); i++)
         if (s->input_formula[i] != CLS_NO_NODE)
             status =

@@ -6,6 +6,7 @@
 #include "system/system.h"
 #include "tests/allocations.h"
 #include "tests/simulate/motion.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,6 +69,62 @@ static void an_element_costs_little(void **unused) {
     check("ring", ring, (cost){66, 165, 13.5});
 }
 
+/* ---- what elements share is walked through once ---- */
+
+static const char *const mean_field =
+    "parameter N = 8, c = 0.2, k = 3\n"
+    "coordinate u[1..N]\nentropy s[1..N]\n"
+    "let mean = sum(i in 1..N: u[i])/N\nlet u[0] = 0\nlet u[N+1] = 0\n"
+    "hamiltonian sum(i in 1..N: p.u[i]^2/2) + sum(i in 1..N: exp(s[i])) + "
+    "sum(i in 0..N: k*(u[i+1]-u[i])^2/2) + N*mean^4/4\n"
+    "for i in 1..N: friction on s[i]: u[i] <- -c*theta[i]*v.u[i]\n"
+    "for i in 1..N: start u[i] = sin(i), v.u[i] = 0.1*sin(i), s[i] = 0\n";
+
+static const char *const two_means =
+    "parameter N = 8, K = 1\ncoordinate a[1..N]\n"
+    "let cx = sum(i in 1..N: cos(a[i]))/N\nlet sx = sum(i in 1..N: sin(a[i]))/N\n"
+    "hamiltonian sum(i in 1..N: p.a[i]^2/2) - N*K*(cx^2+sx^2)/2\n"
+    "for i in 1..N: start a[i] = i, v.a[i] = 0.1*sin(3*i)\n";
+
+/* Its equations are made of more than 48 unknowns each, so that a number of them becomes an unknown. */
+static const char *const cube =
+    "parameter N = 4, k = 0.1\ntemperature T[1..N,1..N,1..N]\n"
+    "thermal lagrangian sum(i in 1..N, j in 1..N, l in 1..N: T[i,j,l]*(log(T[i,j,l])-1))\n"
+    "for i in 1..N-1, j in 1..N, l in 1..N: heat exchange T[i,j,l] <-> T[i+1,j,l]: k*T[i,j,l]\n"
+    "for i in 1..N, j in 1..N-1, l in 1..N: heat exchange T[i,j,l] <-> T[i,j+1,l]: k\n"
+    "for i in 1..N, j in 1..N, l in 1..N-1: heat exchange T[i,j,l] <-> T[i,j,l+1]: k\n"
+    "for i in 1..N, j in 1..N, l in 1..N: start T[i,j,l] = 1.2\n";
+
+static const char *const running_sum =
+    "parameter N = 8\ncoordinate u[1..N]\nlet a[0] = 0\n"
+    "for i in 1..N: let a[i] = a[i-1] + u[i]\n"
+    "hamiltonian sum(i in 1..N: p.u[i]^2/2 + u[i]^2/2) + a[2]^2\n"
+    "for i in 1..N: start u[i] = i, v.u[i] = 0\n";
+
+static double visits_of(const char *text, double N) {
+    size_t before = clsi_visits();
+    (void)cost_of(text, N);
+    return (double)(clsi_visits() - before);
+}
+
+/* Many elements cost as many times more as they are; the square of it would be far beyond. */
+static void check_growth(const char *what, const char *text, double few, double many,
+                         double power) {
+    double before = visits_of(text, few), after = visits_of(text, many);
+    double most = 1.25 * pow(many / few, power);
+    print_message("%s: %g visits at %g, %g at %g\n", what, before, few, after, many);
+    if (!(after <= most * before))
+        fail_msg("%s: %g times the nodes are visited, at most %g", what, after / before, most);
+}
+
+static void what_elements_share_is_visited_once(void **unused) {
+    (void)unused;
+    check_growth("mean field", mean_field, 1500, 6000, 1);
+    check_growth("two means", two_means, 1500, 6000, 1);
+    check_growth("running sum", running_sum, 500, 2000, 1);
+    check_growth("cube", cube, 5, 9, 3);
+}
+
 /* A friction with a root that a motion leaves: which term is not finite is said by equations that are written once
  * more, for a large stepper has given them back (docs/decisions/0370). */
 static void large_steps_keep_no_code_and_name_their_terms(void **unused) {
@@ -108,6 +165,7 @@ static void large_steps_keep_no_code_and_name_their_terms(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_element_costs_little),
+        cmocka_unit_test(what_elements_share_is_visited_once),
         cmocka_unit_test(large_steps_keep_no_code_and_name_their_terms)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
