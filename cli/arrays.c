@@ -32,7 +32,8 @@ static cls_status leave_small_ones(size_t n, cli_arrays *out) {
 
 int cli_is_same_array(const char *a, const char *b) {
     char of_a[128], of_b[128];
-    return pattern_of(a, of_a, sizeof of_a) && pattern_of(b, of_b, sizeof of_b) && !strcmp(of_a, of_b);
+    return pattern_of(a, of_a, sizeof of_a) && pattern_of(b, of_b, sizeof of_b) &&
+           !strcmp(of_a, of_b);
 }
 
 cls_status cli_arrays_find(size_t n, const char *const *names, cli_arrays *out, cls_error *error) {
