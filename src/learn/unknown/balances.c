@@ -173,10 +173,8 @@ static cls_status compile(clsi_temperatures *t, cls_error *error) {
     cls_node *T = clsi_calloc(m + m * K + nz + 1 + K + clsi_flows_size(s), sizeof *T);
     if (!T) return clsi_no_memory(error);
     cls_node *inputs = T + m + m * K;
-    for (size_t i = 0; i < m; i++) {
-        T[i] = clsi_total_derivative(us, F, s->S[i]);
-        if (moving) T[i] = cls_neg(g, T[i]);
-    }
+    cls_status status = clsi_total_derivatives(us, F, m, s->S, T);
+    for (size_t i = 0; i < m && moving && status == CLS_OK; i++) T[i] = cls_neg(g, T[i]);
     if (s->nq) memcpy(inputs, s->q, s->nq * sizeof *T);
     memcpy(inputs + s->nq, moving ? s->v : s->p, s->n * sizeof *T);
     memcpy(inputs + s->nq + s->n, s->S, m * sizeof *T);
@@ -184,7 +182,7 @@ static cls_status compile(clsi_temperatures *t, cls_error *error) {
     memcpy(inputs + nz + 1, us->symbols, K * sizeof *T);
     clsi_flows flows;
     clsi_place at = {.T = T, .t = s->t};
-    cls_status status = clsi_flows_of(s, &at, NULL, inputs + nz + 1 + K, &flows);
+    if (status == CLS_OK) status = clsi_flows_of(s, &at, NULL, inputs + nz + 1 + K, &flows);
     if (status == CLS_OK) exchange_roots(s, &flows, t->root);
     if (status == CLS_OK) status = cls_jacobian(g, m, T, K, us->symbols, T + m);
     if (status == CLS_OK)
