@@ -17,6 +17,7 @@
  * Weights: a balance is divided by |S'|, so that every row is an error of a temperature, and brought
  * to the units of the momenta's rows by  mean |S'| / mean v^2, since heat is v times force. */
 #include "base/base.h"
+#include "expr/graph.h"
 #include "learn/residual/derivative.h"
 #include "learn/learn.h"
 #include <math.h>
@@ -174,6 +175,7 @@ static cls_status compile(clsi_temperatures *t, cls_error *error) {
     if (!T) return clsi_no_memory(error);
     cls_node *inputs = T + m + m * K;
     cls_status status = clsi_total_derivatives(us, F, m, s->S, T);
+    if (status != CLS_OK) status = clsi_graph_failed(g, error);
     for (size_t i = 0; i < m && moving && status == CLS_OK; i++) T[i] = cls_neg(g, T[i]);
     if (s->nq) memcpy(inputs, s->q, s->nq * sizeof *T);
     memcpy(inputs + s->nq, moving ? s->v : s->p, s->n * sizeof *T);
