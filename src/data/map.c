@@ -204,7 +204,8 @@ static cls_status convert(mapping *m, size_t column, const char *unit, const ite
     clsi_mapped *to = &m->mapped[column];
     char declared[64], coherent[96];
     const char *wanted = x && x->wanted && *x->wanted ? x->wanted : NULL;
-    int known = m->o->system && cls_system_unit(m->o->system, name, declared);
+    int asked = unit || (x && x->wanted); /* else nobody wants to know: there may be thousands */
+    int known = asked && m->o->system && cls_system_unit(m->o->system, name, declared);
     if (!wanted && known) wanted = declared;
     if (!unit)
         return wanted && x && x->wanted ? cls_table_set_unit(m->out, column, wanted, error)

@@ -5,6 +5,7 @@
  * one block for CSV. */
 #include "base/misuse.h"
 #include "data/arrays.h"
+#include "system/system.h"
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -206,7 +207,8 @@ static cls_status read_all(cls_reader *r, cls_table **out, cls_error *error) {
 /* A temperature that was measured in degC and is wanted in K stands out. */
 static void doubt_kelvin(const cls_read_options *o, cls_table *t) {
     char unit[64];
-    for (size_t c = 0; o && o->system && c < t->n_columns; c++) {
+    int any = o && o->system && clsi_system_has_units(o->system);
+    for (size_t c = 0; any && c < t->n_columns; c++) {
         if (t->units[c] || !t->rows || !cls_system_unit(o->system, t->names[c], unit) ||
             strcmp(unit, "K"))
             continue;

@@ -187,9 +187,9 @@ void clsi_cone_free(clsi_cone *c);
 /* Whether `a` contains more than CLSI_LARGE_FORMULA nodes: at most so many are visited, and of a large part that
  * was met before none. Also 1 when out of memory, or for no node. */
 int clsi_is_large(cls_graph *g, cls_node a);
-/* Nodes that walks of this thread have visited: work, for tests to count. */
-size_t clsi_visits(void);
-void clsi_count_visits(size_t n);
+/* Is told how many nodes a walk has visited; the library has none, a test that counts work brings it. */
+void clsi_visit_hook(size_t n);
+void clsi_tell_visits(size_t n);
 /* Operations and symbols that a node is made of; SIZE_MAX: out of memory. */
 size_t clsi_cone_weight(const cls_graph *g, cls_node a);
 /* For the question which nodes are members alone; to be freed in any case. */

@@ -91,7 +91,7 @@ static int find_all(clsi_replacer *r, size_t count, const cls_node *nodes, size_
         for (size_t i = 0; i < args && good; i++) good = find(r, clsi_arg(g, a, i), n);
         if (block != CLS_NO_NODE && good) good = find(r, block, n);
     }
-    clsi_count_visits(*n);
+    clsi_tell_visits(*n);
     for (size_t k = 0; k < *n && !good; k++) r->state[r->found[k]] = NEW;
     return good;
 }

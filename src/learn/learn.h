@@ -224,14 +224,14 @@ clsi_learned *clsi_unknowns_learned(const clsi_unknowns *us, size_t *n);
 cls_status clsi_too_many_inputs(const clsi_learned *l, cls_error *error);
 cls_status clsi_add_input(clsi_learned *l, cls_error *error, const char *format, ...)
     CLS_PRINTF(3, 4);
-/* d node / d symbol with the chain rule through the unknown parts. */
-cls_node clsi_total_derivative(const clsi_unknowns *u, cls_node a, cls_node symbol);
-/* In n symbols by one walk: costs what `a` and the inputs of the parts cost, not n times that. */
+/* d node / d symbol with the chain rule through the unknown parts, in n symbols by one walk: costs what `a` and
+ * the inputs of the parts cost, not n times that. */
 cls_status clsi_total_derivatives(const clsi_unknowns *u, cls_node a, size_t n,
                                   const cls_node *symbols, cls_node *out);
-/* Does an unknown energy depend on this variable? Then its derivative there is not known. */
-int clsi_is_hidden(const clsi_unknowns *u, cls_node variable, cls_error *error);
-/* The same for many: hidden (n). */
+/* Does an unknown energy depend on any of these variables (or is that not known, for want of memory)? Then its
+ * derivative there is not known. */
+int clsi_any_hidden(const clsi_unknowns *u, size_t n, const cls_node *variables, cls_error *error);
+/* On which: hidden (n). */
 cls_status clsi_find_hidden(const clsi_unknowns *u, size_t n, const cls_node *variables,
                             unsigned char *hidden, cls_error *error);
 

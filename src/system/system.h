@@ -392,6 +392,8 @@ cls_node clsi_system_column_node(const cls_system *s, const char *name);
 void clsi_system_normalise(const cls_system *s, double *state);
 /* The same for a start, which must have length one but for the last figures. */
 cls_status clsi_system_check_units(const cls_system *s, double *state, cls_error *error);
+/* Whether it says a unit of measurement of any variable or output. */
+int clsi_system_has_units(const cls_system *s);
 
 /* ---- used inside this room ---- */
 /* The native form of `physics` (raw or bound). `kind` NULL: decide; else build that one. */

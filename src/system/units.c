@@ -6,8 +6,7 @@
 static int declared(size_t n, const clsi_variable *list, const char *name, const char *rate,
                     char unit[64]) {
     for (size_t i = 0; i < n; i++)
-        if (strcmp(list[i].name, name) == 0) {
-            if (!list[i].unit || !*list[i].unit) return 0;
+        if (list[i].unit && *list[i].unit && strcmp(list[i].name, name) == 0) {
             int compound = *rate && strpbrk(list[i].unit, "/ *") != NULL;
             snprintf(unit, 64, compound ? "(%s)%s" : "%s%s", list[i].unit, rate);
             return 1;
@@ -36,6 +35,20 @@ int cls_system_unit(const cls_system *s, const char *column, char unit[64]) {
            declared(s->m, s->temperature, column, "", unit) ||
            declared(s->nu, s->input, column, "", unit) ||
            declared(s->n_parameters, s->parameter, column, "", unit);
+}
+
+static int any_unit(size_t n, const clsi_variable *list) {
+    size_t i = 0;
+    while (i < n && (!list[i].unit || !*list[i].unit)) i++;
+    return i < n;
+}
+
+int clsi_system_has_units(const cls_system *s) {
+    int found = any_unit(s->nq, s->coordinate) || any_unit(s->n, s->momentum) ||
+                any_unit(s->m, s->entropy) || any_unit(s->m, s->temperature) ||
+                any_unit(s->nu, s->input) || any_unit(s->n_parameters, s->parameter);
+    for (size_t i = 0; i < s->n_outputs && !found; i++) found = s->raw.outputs[i].unit != NULL;
+    return found;
 }
 
 const char *cls_system_data_map(const cls_system *s) {

@@ -12,6 +12,12 @@
 
 enum { SYMBOLS = 12, FORMULAS = 60, MANY = 3000 };
 
+static size_t visits; /* of walks over graphs */
+
+void clsi_visit_hook(size_t n) {
+    visits += n;
+}
+
 static cls_graph *graph(void) {
     cls_graph *g;
     assert_int_equal(cls_graph_create(NULL, &g, NULL), CLS_OK);
@@ -126,12 +132,12 @@ static void sums_that_grow_cost_their_new_terms(void **unused) {
     assert_non_null(r);
     cls_node sum = cls_symbol(g, "s"), c = cls_constant(g, 3), out;
     assert_true(clsi_replacer_set(r, sum, cls_symbol(g, "t")));
-    size_t before = clsi_visits();
+    size_t before = visits;
     for (size_t i = 0; i < MANY; i++) {
         sum = cls_add(g, sum, cls_mul(g, c, symbol(g, "x", i)));
         assert_int_equal(clsi_replace(r, 1, &sum, &out), CLS_OK);
     }
-    assert_true(clsi_visits() - before <= 4 * MANY);
+    assert_true(visits - before <= 4 * MANY);
     clsi_replacer_free(&r);
     cls_graph_free(&g);
 }
@@ -144,13 +150,13 @@ static void a_large_part_is_known(void **unused) {
     for (size_t i = 0; i < MANY; i++) x[i] = symbol(g, "x", i);
     cls_node mean = cls_mul(g, cls_constant(g, 0.25), clsi_sum(g, MANY, x));
     assert_true(clsi_is_large(g, mean));
-    size_t before = clsi_visits();
+    size_t before = visits;
     for (size_t i = 0; i < MANY; i++) {
         cls_node a = cls_add(g, cls_mul(g, x[i], x[i]), cls_mul(g, mean, mean));
         assert_true(clsi_is_large(g, a));
         assert_false(clsi_is_large(g, cls_mul(g, x[i], x[i])));
     }
-    assert_true(clsi_visits() - before <= 40 * MANY);
+    assert_true(visits - before <= 40 * MANY);
     assert_true(clsi_is_large(g, CLS_NO_NODE));
     cls_graph_free(&g);
 }

@@ -187,9 +187,12 @@ static void rows_of_shard(void *block, size_t first, const size_t *list, size_t 
                           double *out, double *J) {
     clsi_batch *b = block;
     row_list m = {.e = b->row_equation, .w = b->row_window};
+    size_t evaluated = SIZE_MAX; /* the window, where there is one */
     for (size_t at = begin; at < end;) {
         size_t stop = take_rows(b, first, list, at, end, &m);
-        clsi_batch_evaluate(b, J != NULL);
+        size_t window = b->n == 1 ? b->window[0] : SIZE_MAX;
+        if (window == SIZE_MAX || window != evaluated) clsi_batch_evaluate(b, J != NULL);
+        evaluated = window; /* one with many equations has its rows in turn, evaluated once */
         for (size_t i = 0; i < m.n; i++) out[at + i] = residual_of(b, m.w[i], m.e[i]);
         m.J = J ? J + at * b->r->unknowns->n_theta : NULL;
         if (J) jacobian_rows(b, &m);

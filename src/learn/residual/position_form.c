@@ -12,6 +12,7 @@
  * with the discrete gradients of its inputs, so that the learned model simulates with the same
  * numbers. It needs masses that do not depend on q, and unknown parts that are terms of L. */
 #include "base/base.h"
+#include "expr/graph.h"
 #include "learn/learn.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,10 +199,11 @@ static cls_status describe(form *f, clsi_residual *r, cls_error *error) {
     cls_status status = find_lagrangian(f, error);
     for (size_t k = 0; k < f->us->n && status == CLS_OK && r->points->intervals->paired; k++)
         status = find_paired(f, k, &r->paired[k], error);
-    for (size_t j = 0; j < s->n && status == CLS_OK; j++) {
-        f->y[j] = clsi_total_derivative(f->us, f->L, s->v[j]);
-        if (!r->points->intervals->paired) force[j] = clsi_total_derivative(f->us, f->L, s->q[j]);
-    }
+    if (status == CLS_OK && clsi_total_derivatives(f->us, f->L, s->n, s->v, f->y) != CLS_OK)
+        status = clsi_graph_failed(f->g, error);
+    if (status == CLS_OK && !r->points->intervals->paired &&
+        clsi_total_derivatives(f->us, f->L, s->n, s->q, force) != CLS_OK)
+        status = clsi_graph_failed(f->g, error);
     if (status == CLS_OK && r->points->intervals->paired) {
         status = check_mass(f, error);
         if (status == CLS_OK) status = discrete_force(f, r->paired, force, error);

@@ -34,11 +34,12 @@ static cls_status velocities(const clsi_unknowns *us, const clsi_points *p, doub
     cls_status status = z && *out ? CLS_OK : CLS_MEMORY;
     for (size_t k = 0; k < p->nz && status == CLS_OK; k++)
         z[k] = cls_symbol(s->g, clsi_point_name(us->system, k));
-    for (size_t j = 0; j < s->n && status == CLS_OK; j++) {
-        int hamiltonian = s->formalism == CLS_HAMILTONIAN;
-        v[j] = hamiltonian ? clsi_total_derivative(us, s->bound.formula, s->p[j]) : s->v[j];
-        if (hamiltonian && clsi_is_hidden(us, s->p[j], NULL)) status = CLS_USAGE;
-    }
+    int hamiltonian = s->formalism == CLS_HAMILTONIAN;
+    if (status == CLS_OK && !hamiltonian) memcpy(v, s->v, s->n * sizeof *v);
+    if (status == CLS_OK && hamiltonian)
+        status = clsi_total_derivatives(us, s->bound.formula, s->n, s->p, v);
+    if (status == CLS_OK && hamiltonian && clsi_any_hidden(us, s->n, s->p, NULL))
+        status = CLS_USAGE;
     if (status == CLS_OK) status = cls_program_create(s->g, p->nz, z, s->n, v, &program, NULL);
     if (status == CLS_OK) status = cls_program_run_many(program, p->n, p->n, p->z, *out);
     cls_program_free(&program);

@@ -14,6 +14,7 @@
  * that no bit depends on the number of threads. Values and gradients where w is empty and all networks
  * stand at given points are by blocks (step_blocks.c). */
 #include "base/base.h"
+#include "expr/graph.h"
 #include "expr/program.h"
 #include "learn/learn.h"
 #include "scheme/scheme.h"
@@ -97,6 +98,25 @@ static cls_status compile_reverse(clsi_step_rows *s, const clsi_step *st, const 
     return status;
 }
 
+/* Which parts row e contains; places of one function follow each other, and have its parameters. */
+static cls_status find_parts(clsi_step_rows *s, const clsi_step *st, const clsi_unknowns *us,
+                             const cls_node *theta, size_t e, cls_error *error) {
+    clsi_cone cone;
+    unsigned char *holds = s->holds + e * us->n;
+    if (!clsi_cone_create(st->g, 1, &st->row[e], &cone)) return clsi_no_memory(error);
+    for (size_t k = 0; k < us->n; k++) {
+        const clsi_learned *l = &us->list[k].learned;
+        holds[k] = s->k != 0;
+        if (k && us->list[k].again && us->list[k - 1].learned.offset == l->offset)
+            holds[k] = holds[k - 1];
+        else
+            for (size_t i = 0; i < l->field->n_parameters && !holds[k]; i++)
+                holds[k] = clsi_cone_at(&cone, theta[l->offset + i]) != 0;
+    }
+    clsi_cone_free(&cone);
+    return CLS_OK;
+}
+
 static cls_status compile(clsi_step_rows *s, const clsi_step *st, const clsi_unknowns *us,
                           const cls_node *theta, cls_error *error) {
     size_t nz = s->nz;
@@ -116,11 +136,7 @@ static cls_status compile(clsi_step_rows *s, const clsi_step *st, const clsi_unk
     }
     if (status == CLS_OK) status = compile_reverse(s, st, theta, inputs, error);
     for (size_t e = 0; e < s->E && status == CLS_OK; e++)
-        for (size_t k = 0; k < us->n; k++) {
-            const clsi_learned *l = &us->list[k].learned;
-            int own = cls_depends(st->g, st->row[e], l->field->n_parameters, theta + l->offset);
-            s->holds[e * us->n + k] = (unsigned char)(own || s->k);
-        }
+        status = find_parts(s, st, us, theta, e, error);
     free(inputs);
     return status;
 }

@@ -17,6 +17,7 @@
  * Weights: a balance is divided by |S'|, so that every row is an error of a temperature, and brought
  * to the units of the momenta's rows by  mean |S'| / mean v^2, since heat is v times force. */
 #include "base/base.h"
+#include "expr/graph.h"
 #include "learn/residual/derivative.h"
 #include "learn/learn.h"
 #include <math.h>
@@ -173,10 +174,9 @@ static cls_status compile(clsi_temperatures *t, cls_error *error) {
     cls_node *T = clsi_calloc(m + m * K + nz + 1 + K + clsi_flows_size(s), sizeof *T);
     if (!T) return clsi_no_memory(error);
     cls_node *inputs = T + m + m * K;
-    for (size_t i = 0; i < m; i++) {
-        T[i] = clsi_total_derivative(us, F, s->S[i]);
-        if (moving) T[i] = cls_neg(g, T[i]);
-    }
+    cls_status status = clsi_total_derivatives(us, F, m, s->S, T);
+    if (status != CLS_OK) status = clsi_graph_failed(g, error);
+    for (size_t i = 0; i < m && moving && status == CLS_OK; i++) T[i] = cls_neg(g, T[i]);
     if (s->nq) memcpy(inputs, s->q, s->nq * sizeof *T);
     memcpy(inputs + s->nq, moving ? s->v : s->p, s->n * sizeof *T);
     memcpy(inputs + s->nq + s->n, s->S, m * sizeof *T);
@@ -184,7 +184,7 @@ static cls_status compile(clsi_temperatures *t, cls_error *error) {
     memcpy(inputs + nz + 1, us->symbols, K * sizeof *T);
     clsi_flows flows;
     clsi_place at = {.T = T, .t = s->t};
-    cls_status status = clsi_flows_of(s, &at, NULL, inputs + nz + 1 + K, &flows);
+    if (status == CLS_OK) status = clsi_flows_of(s, &at, NULL, inputs + nz + 1 + K, &flows);
     if (status == CLS_OK) exchange_roots(s, &flows, t->root);
     if (status == CLS_OK) status = cls_jacobian(g, m, T, K, us->symbols, T + m);
     if (status == CLS_OK)

@@ -436,10 +436,14 @@ static cls_status find_temperatures(stage *g, room *m, size_t n, double *theta) 
     clsi_learner *w = g->w;
     const clsi_residual *r = w->residual;
     cls_status status = clsi_temperatures_create(r, &t, w->error);
+    unsigned char *hidden = clsi_calloc(r->m + 1, 1);
+    if (status == CLS_OK && !hidden) status = clsi_no_memory(w->error);
+    if (status == CLS_OK)
+        status = clsi_find_hidden(w->unknowns, r->m, r->unknowns->s->S, hidden, w->error);
     for (size_t i = 0; i < r->m && status == CLS_OK; i++)
-        if (clsi_temperatures_root(t, i) == i &&
-            clsi_is_hidden(w->unknowns, r->unknowns->s->S[i], NULL))
+        if (clsi_temperatures_root(t, i) == i && hidden[i])
             status = find_temperature(g, m, &n, t, i, theta);
+    free(hidden);
     clsi_temperatures_free(&t);
     return status;
 }

@@ -460,8 +460,3 @@ cls_status clsi_total_derivatives(const clsi_unknowns *us, cls_node a, size_t n,
     free(all);
     return status;
 }
-
-cls_node clsi_total_derivative(const clsi_unknowns *us, cls_node a, cls_node symbol) {
-    cls_node out = CLS_NO_NODE;
-    return clsi_total_derivatives(us, a, 1, &symbol, &out) == CLS_OK ? out : CLS_NO_NODE;
-}

@@ -2,6 +2,7 @@
  * scaled by their own range. */
 #include "base/base.h"
 #include "expr/graph.h"
+#include "expr/replace.h"
 #include "learn/unknown/unknown.h"
 #include <math.h>
 #include <stdlib.h>
@@ -29,9 +30,14 @@ cls_status clsi_find_hidden(const clsi_unknowns *us, size_t n, const cls_node *v
     return status;
 }
 
-int clsi_is_hidden(const clsi_unknowns *us, cls_node variable, cls_error *error) {
-    unsigned char hidden = 0;
-    return clsi_find_hidden(us, 1, &variable, &hidden, error) != CLS_OK || hidden;
+int clsi_any_hidden(const clsi_unknowns *us, size_t n, const cls_node *variables,
+                    cls_error *error) {
+    unsigned char *hidden = clsi_calloc(n + 1, 1);
+    if (!hidden) (void)clsi_no_memory(error);
+    int any = !hidden || clsi_find_hidden(us, n, variables, hidden, error) != CLS_OK ||
+              memchr(hidden, 1, n) != NULL;
+    free(hidden);
+    return any;
 }
 
 /* Inputs may be what follows from the energy, as long as that is known: velocities H_p and
@@ -39,12 +45,15 @@ int clsi_is_hidden(const clsi_unknowns *us, cls_node variable, cls_error *error)
  * data they are expressions of the states. */
 typedef struct duals {
     size_t n;
+    int any_hidden;
+    clsi_replacer *place; /* symbols by duals */
     cls_node *symbol, *native,
         *dual;             /* (n) its name, the state, the derivative of the energy in it */
     unsigned char *hidden; /* (n) that energy is unknown */
 } duals;
 
 static void free_duals(duals *k) {
+    clsi_replacer_free(&k->place);
     free(k->symbol);
     free(k->hidden);
 }
@@ -69,7 +78,12 @@ static cls_status find_duals(const clsi_unknowns *us, duals *k, cls_error *error
     cls_status status = cls_gradient(g, F, k->n, k->native, k->dual);
     if (status != CLS_OK) return clsi_no_memory(error);
     for (size_t i = s->n; i < k->n && !phase; i++) k->dual[i] = cls_neg(g, k->dual[i]);
-    return clsi_find_hidden(us, k->n, k->native, k->hidden, error);
+    status = clsi_find_hidden(us, k->n, k->native, k->hidden, error);
+    k->any_hidden = memchr(k->hidden, 1, k->n) != NULL;
+    int good = (k->place = clsi_replacer_create(g, NULL, NULL)) != NULL;
+    for (size_t i = 0; i < k->n && good; i++)
+        good = clsi_replacer_set(k->place, k->symbol[i], k->dual[i]);
+    return good ? status : clsi_no_memory(error);
 }
 
 static cls_status place_duals(const clsi_unknowns *us, const duals *k, clsi_unknown *u, cls_node *x,
@@ -80,7 +94,7 @@ static cls_status place_duals(const clsi_unknowns *us, const duals *k, clsi_unkn
     if (!clsi_cone_create(s->g, u->learned.d, x, &cone)) return clsi_no_memory(error);
     int phase = s->formalism == CLS_HAMILTONIAN;
     cls_status status = CLS_OK;
-    for (size_t i = 0; i < k->n && status == CLS_OK; i++)
+    for (size_t i = 0; i < k->n && k->any_hidden && status == CLS_OK; i++)
         if (k->hidden[i] && clsi_cone_at(&cone, k->symbol[i]) &&
             !(u->late = i >= s->n && u->kind == CLSI_PART_HEAT && phase))
             status = clsi_fail(error, CLS_USAGE,
@@ -89,9 +103,7 @@ static cls_status place_duals(const clsi_unknowns *us, const duals *k, clsi_unkn
                                u->learned.part, cls_node_name(s->g, k->symbol[i]),
                                cls_node_name(s->g, k->native[i]));
     clsi_cone_free(&cone);
-    clsi_place at = {
-        .v = phase ? k->dual : NULL, .p = phase ? NULL : k->dual, .T = k->dual + s->n, .t = s->t};
-    if (status == CLS_OK && !u->late) status = clsi_place_at(s, &at, u->learned.d, x, x);
+    if (status == CLS_OK && !u->late) status = clsi_replace(k->place, u->learned.d, x, x);
     return status;
 }
 
