@@ -51,6 +51,27 @@ static cls_status start(clsi_noisy *k) {
     return status;
 }
 
+/* All terms by rates between the rows, and then those that explain more than noise would. */
+static cls_status start_driven(clsi_noisy *k) {
+    enum { MOST = CLSI_SCORES_MOST };
+    clsi_learner *w = k->w;
+    if (k->P > MOST) return start(k);
+    for (size_t p = 0; p < k->P; p++) k->keep[p] = !(k->still && k->barred[p]);
+    cls_status status = clsi_noisy_take_terms(k);
+    if (status == CLS_OK) status = clsi_learner_solve(w);
+    size_t n = w->unknowns ? w->unknowns->n_theta : 0;
+    unsigned char *keep = clsi_calloc(n + 1, 1);
+    if (!keep) return clsi_no_memory(w->error);
+    if (status == CLS_OK) status = clsi_learner_worthy(w, keep);
+    for (size_t p = 0, at = 0; p < k->P && status == CLS_OK; p++)
+        if (k->keep[p]) k->keep[p] = keep[at++];
+    free(keep);
+    if (status == CLS_OK) status = start(k);
+    if (status == CLS_OK || status == CLS_MEMORY) return status;
+    clsi_noisy_begin(k, 2, 1, SIZE_MAX);
+    return start(k);
+}
+
 /* ---- a fit ---- */
 
 int clsi_noisy_is_over(void *context) {
@@ -268,6 +289,8 @@ static cls_status find_terms(clsi_noisy *k) {
         memcpy(begin, k->full, P * sizeof *begin);
         status = clsi_noisy_set_up(k);
     }
+    if (status == CLS_OK) status = clsi_noisy_first_steps(k);
+    implicit |= k->implicit;
     if (status == CLS_OK) status = grow(k);
     if (status == CLS_NUMERIC && !implicit) {
         clsi_text_printf(&k->recipe.notes, "explicit steps failed: those of the system's scheme\n");
@@ -295,7 +318,14 @@ static cls_status find_terms(clsi_noisy *k) {
 }
 
 static cls_status begin(clsi_noisy *k) {
-    cls_status status = k->blind ? start_blind(k) : start(k);
+    cls_status status = k->blind ? start_blind(k) : k->driven ? start_driven(k) : start(k);
+    if (k->driven && status != CLS_OK && status != CLS_MEMORY) {
+        k->driven = 0;
+        k->blind = 1;
+        clsi_noisy_begin(k, 2, 1, SIZE_MAX);
+        memset(k->full, 0, k->P * sizeof *k->full);
+        status = start_blind(k);
+    }
     if (status != CLS_NUMERIC || !k->blind) return status;
     k->implicit = 1; /* explicit steps are not for everything */
     return start_blind(k);
@@ -615,7 +645,8 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
     k->blind = clsi_learner_is_recorded(w) && !w->points->rule.between;
     k->Q = w->open ? w->open->n : 0;
     cls_status status = clsi_noisy_record(k, tables, names);
-    k->field = w->points->rule.between;
+    k->field = w->points->rule.between && clsi_noisy_unsaid(k);
+    k->driven = w->points->rule.between && !k->field;
     if (status == CLS_OK) status = hide_wild(k);
     if (status == CLS_OK)
         status =
