@@ -320,10 +320,16 @@ static cls_status reconsider(job *j) {
 static cls_status by_windows(job *j) {
     clsi_learner *w = j->w;
     cls_status status = clsi_learner_fit_noisy(w, j->n_tables, j->tables, j->names, &j->noisy);
-    if (status != CLS_NUMERIC || j->lacking || w->o->loss) return status;
+    int driven = j->way->local && j->way->recorded;
+    if (status != CLS_NUMERIC || (j->lacking && !driven) || w->o->loss) return status;
+    if (driven) { /* rates between the rows are all there is */
+        j->way = ways;
+        j->lacking = 0;
+    }
     clsi_learner_note(w,
-                      "the data are noisy, but no simulation of them succeeded (%.100s): this is "
-                      "the residual's solution",
+                      "%s no simulation of them succeeded (%.100s): this is the residual's "
+                      "solution",
+                      driven ? "all states are measured, but" : "the data are noisy, but",
                       w->error ? w->error->message : "");
     clsi_learner_forget(w);
     w->taken = NULL;
