@@ -190,9 +190,8 @@ static int is_gapless(const job *j) {
     const cls_system *s = j->w->system;
     for (size_t i = 0; i < j->n_tables; i++)
         for (size_t k = 0; k < s->form->nz + s->nu; k++) {
-            int c = cls_table_find(j->tables[i], k < s->form->nz
-                                                     ? clsi_point_name(s, k)
-                                                     : s->input[k - s->form->nz].name);
+            int c = cls_table_find(j->tables[i], k < s->form->nz ? clsi_point_name(s, k)
+                                                                 : s->input[k - s->form->nz].name);
             const double *column = c < 0 ? NULL : cls_table_column(j->tables[i], (size_t)c);
             for (size_t r = 0; column && r < cls_table_rows(j->tables[i]); r++)
                 if (!isfinite(column[r])) return 0;

@@ -17,8 +17,8 @@ static int may_thin(const clsi_learner *w) {
     const clsi_unknowns *us = w->unknowns;
     int open = 0;
     for (size_t i = 0; i < us->n; i++) open |= clsi_terms_free(us, i);
-    return open && strcmp(w->info->optimizer, "linear") == 0 &&
-           !w->residual->scale_free && !clsi_is_staged(w) && us->n_theta <= MOST &&
+    return open && strcmp(w->info->optimizer, "linear") == 0 && !w->residual->scale_free &&
+           !clsi_is_staged(w) && us->n_theta <= MOST &&
            w->points->n_training >= 2 * CLSI_SCORES_BLOCKS;
 }
 

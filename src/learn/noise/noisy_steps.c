@@ -20,10 +20,10 @@ enum {
     FIELD_STEPS = 4,
     LENGTHS = 4,
     STABLE_LENGTHS = 7
-};                              /* in a time scale; between two rows; h, h/2, .. */
-static const double SEEN = 0.1; /* of the scale of residuals: longer steps change more */
+};                                /* in a time scale; between two rows; h, h/2, .. */
+static const double SEEN = 0.1;   /* of the scale of residuals: longer steps change more */
 static const double FIRST = 1e-3; /* of the spread: residuals before there is a fit */
-static const double SMOOTH = 4; /* times less are changes where steps of order four are halved */
+static const double SMOOTH = 4;   /* times less are changes where steps of order four are halved */
 static const double HELPS =
     1.5; /* the same of the system's own steps, where that is worth its time */
 
@@ -143,8 +143,7 @@ cls_status clsi_noisy_first_steps(clsi_noisy *k) {
     clsi_multiple *m = k->multiple;
     int changed;
     if (!k->driven || !is_explicit(k)) return CLS_OK;
-    cls_status status =
-        clsi_multiple_plan(m, clsi_recipe_first(m), k->w->theta, k->w->error);
+    cls_status status = clsi_multiple_plan(m, clsi_recipe_first(m), k->w->theta, k->w->error);
     for (size_t c = 0; c < m->ny; c++) {
         const clsi_channel *ch = &m->data->channel[c];
         m->sigma[c] = fmax(fmax(ch->noise, ch->floor), FIRST * ch->std);
@@ -173,8 +172,8 @@ static cls_status fit_anew(clsi_noisy *k, size_t rows, clsi_noisy_kept *before) 
 cls_status clsi_noisy_settle_in_steps(clsi_noisy *k, size_t rows) {
     clsi_noisy_kept before = {0};
     cls_status status = clsi_noisy_settle(k, rows);
-    while (status == CLS_OK && (k->Q || k->driven) && !k->steps_stay && !k->w->o->scheme && !k->field &&
-           !clsi_noisy_is_over(k)) {
+    while (status == CLS_OK && (k->Q || k->driven) && !k->steps_stay && !k->w->o->scheme &&
+           !k->field && !clsi_noisy_is_over(k)) {
         int changed = 0, implicit = k->implicit;
         double longest = k->longest;
         status = check(k, &changed);
