@@ -180,6 +180,8 @@ cls_status clsi_learner_report_residual(clsi_learner *w, cls_learn_report **out)
 
 /* ---- thin.c ---- */
 
+/* Which terms (n_theta) explain more than noise would, from the solution with all of them. */
+cls_status clsi_learner_worthy(clsi_learner *w, unsigned char *keep);
 /* Fewer terms, where rows were noisy and smoothed. */
 cls_status clsi_learner_thin(clsi_learner *w);
 

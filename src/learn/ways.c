@@ -185,6 +185,28 @@ static int is_recorded(const job *j) {
     return clsi_learner_is_recorded(j->w);
 }
 
+/* Does every cell of the states and inputs have a number? */
+static int is_gapless(const job *j) {
+    const cls_system *s = j->w->system;
+    for (size_t i = 0; i < j->n_tables; i++)
+        for (size_t k = 0; k < s->form->nz + s->nu; k++) {
+            int c = cls_table_find(j->tables[i], k < s->form->nz ? clsi_point_name(s, k)
+                                                                 : s->input[k - s->form->nz].name);
+            const double *column = c < 0 ? NULL : cls_table_column(j->tables[i], (size_t)c);
+            for (size_t r = 0; column && r < cls_table_rows(j->tables[i]); r++)
+                if (!isfinite(column[r])) return 0;
+        }
+    return 1;
+}
+
+/* All states of a driven system are measured: what rates between the rows say is where its windows begin. */
+static int is_driven_and_seen(const job *j) {
+    const clsi_learner *w = j->w;
+    const cls_system *s = w->system;
+    return s->nu && is_recorded(j) && may_be_local(w, j->stream) &&
+           !clsi_lacks_states(s, j->n_tables, j->tables) && is_gapless(j);
+}
+
 static int always(const job *j) {
     (void)j;
     return 1;
@@ -192,6 +214,8 @@ static int always(const job *j) {
 
 static const way ways[] = {
     {"inputs, and many states or rows asked for: rates between the rows", is_driven, .local = 1},
+    {"inputs, and all states: simulations from where rates between the rows end",
+     is_driven_and_seen, .local = 1, .simulated = 1, .recorded = 1},
     {"inputs, or parameters beside functions: no residual is one solve", is_recorded,
      .simulated = 1, .recorded = 1},
     {"states that no column says: simulations find them", lacks_states, .simulated = 1},
@@ -295,10 +319,16 @@ static cls_status reconsider(job *j) {
 static cls_status by_windows(job *j) {
     clsi_learner *w = j->w;
     cls_status status = clsi_learner_fit_noisy(w, j->n_tables, j->tables, j->names, &j->noisy);
-    if (status != CLS_NUMERIC || j->lacking || w->o->loss) return status;
+    int driven = j->way->local && j->way->recorded;
+    if (status != CLS_NUMERIC || (j->lacking && !driven) || w->o->loss) return status;
+    if (driven) { /* rates between the rows are all there is */
+        j->way = ways;
+        j->lacking = 0;
+    }
     clsi_learner_note(w,
-                      "the data are noisy, but no simulation of them succeeded (%.100s): this is "
-                      "the residual's solution",
+                      "%s no simulation of them succeeded (%.100s): this is the residual's "
+                      "solution",
+                      driven ? "all states are measured, but" : "the data are noisy, but",
                       w->error ? w->error->message : "");
     clsi_learner_forget(w);
     w->taken = NULL;
@@ -500,6 +530,10 @@ static cls_status run(job *j) {
     if (status == CLS_OK && j->way->recorded) status = check_recorded(w);
     if (status != CLS_OK) return status;
     status = take_points(j);
+    if (status != CLS_OK && status != CLS_MEMORY && j->way->local && j->way->recorded) {
+        j->way++; /* no rates between such rows */
+        status = take_points(j);
+    }
     if (status == CLS_OK) status = reconsider(j);
     if (status == CLS_OK && j->noisy) status = by_windows(j);
     w->beyond = j->stream;

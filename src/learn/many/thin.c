@@ -17,8 +17,8 @@ static int may_thin(const clsi_learner *w) {
     const clsi_unknowns *us = w->unknowns;
     int open = 0;
     for (size_t i = 0; i < us->n; i++) open |= clsi_terms_free(us, i);
-    return open && w->points->smoothed && strcmp(w->info->optimizer, "linear") == 0 &&
-           !w->residual->scale_free && !clsi_is_staged(w) && us->n_theta <= MOST &&
+    return open && strcmp(w->info->optimizer, "linear") == 0 && !w->residual->scale_free &&
+           !clsi_is_staged(w) && us->n_theta <= MOST &&
            w->points->n_training >= 2 * CLSI_SCORES_BLOCKS;
 }
 
@@ -85,23 +85,31 @@ static cls_status solve_again(clsi_learner *w, const unsigned char *keep) {
     return status == CLS_OK ? clsi_learner_solve(w) : status;
 }
 
-cls_status clsi_learner_thin(clsi_learner *w) {
+cls_status clsi_learner_worthy(clsi_learner *w, unsigned char *keep) {
+    size_t P = w->unknowns->n_theta;
+    memset(keep, 1, P);
     if (!may_thin(w)) return CLS_OK;
-    size_t P = w->unknowns->n_theta, kept = 0;
-    unsigned char *keep = clsi_calloc(P + 1, 1);
     clsi_scores s = {.S = clsi_calloc(P * P + CLSI_SCORES_BLOCKS * P + 1, sizeof(double))};
-    cls_status status = keep && s.S ? CLS_OK : clsi_no_memory(w->error);
+    cls_status status = s.S ? CLS_OK : clsi_no_memory(w->error);
     if (status == CLS_OK) {
         s.g = s.S + P * P;
         status = clsi_learner_scores(w, &s);
     }
     if (status == CLS_OK) status = choose(w, &s, keep, w->error);
+    free(s.S);
+    return status;
+}
+
+cls_status clsi_learner_thin(clsi_learner *w) {
+    if (!w->points->smoothed) return CLS_OK;
+    size_t P = w->unknowns->n_theta, kept = 0;
+    unsigned char *keep = clsi_calloc(P + 1, 1);
+    cls_status status = keep ? clsi_learner_worthy(w, keep) : clsi_no_memory(w->error);
     for (size_t k = 0; k < P; k++) kept += keep && keep[k];
     if (status == CLS_OK && kept < P) {
         status = solve_again(w, keep);
         clsi_learner_note(w, "%zu of %zu terms explain more than noise would", kept, P);
     }
     free(keep);
-    free(s.S);
     return status;
 }

@@ -51,6 +51,27 @@ static cls_status start(clsi_noisy *k) {
     return status;
 }
 
+/* All terms by rates between the rows, and then those that explain more than noise would. */
+static cls_status start_driven(clsi_noisy *k) {
+    enum { MOST = CLSI_SCORES_MOST };
+    clsi_learner *w = k->w;
+    if (k->P > MOST) return start(k);
+    for (size_t p = 0; p < k->P; p++) k->keep[p] = !(k->still && k->barred[p]);
+    cls_status status = clsi_noisy_take_terms(k);
+    if (status == CLS_OK) status = clsi_learner_solve(w);
+    size_t n = w->unknowns ? w->unknowns->n_theta : 0;
+    unsigned char *keep = clsi_calloc(n + 1, 1);
+    if (!keep) return clsi_no_memory(w->error);
+    if (status == CLS_OK) status = clsi_learner_worthy(w, keep);
+    for (size_t p = 0, at = 0; p < k->P && status == CLS_OK; p++)
+        if (k->keep[p]) k->keep[p] = keep[at++];
+    free(keep);
+    if (status == CLS_OK) status = start(k);
+    if (status == CLS_OK || status == CLS_MEMORY) return status;
+    clsi_noisy_begin(k, 2, 1, SIZE_MAX);
+    return start(k);
+}
+
 /* ---- a fit ---- */
 
 int clsi_noisy_is_over(void *context) {
@@ -268,6 +289,8 @@ static cls_status find_terms(clsi_noisy *k) {
         memcpy(begin, k->full, P * sizeof *begin);
         status = clsi_noisy_set_up(k);
     }
+    if (status == CLS_OK) status = clsi_noisy_first_steps(k);
+    implicit |= k->implicit;
     if (status == CLS_OK) status = grow(k);
     if (status == CLS_NUMERIC && !implicit) {
         clsi_text_printf(&k->recipe.notes, "explicit steps failed: those of the system's scheme\n");
@@ -295,7 +318,14 @@ static cls_status find_terms(clsi_noisy *k) {
 }
 
 static cls_status begin(clsi_noisy *k) {
-    cls_status status = k->blind ? start_blind(k) : start(k);
+    cls_status status = k->blind ? start_blind(k) : k->driven ? start_driven(k) : start(k);
+    if (k->driven && status != CLS_OK && status != CLS_MEMORY) {
+        k->driven = 0;
+        k->blind = 1;
+        clsi_noisy_begin(k, 2, 1, SIZE_MAX);
+        memset(k->full, 0, k->P * sizeof *k->full);
+        status = start_blind(k);
+    }
     if (status != CLS_NUMERIC || !k->blind) return status;
     k->implicit = 1; /* explicit steps are not for everything */
     return start_blind(k);
@@ -581,6 +611,37 @@ static cls_status doubt(clsi_noisy *k) {
     return status;
 }
 
+/* Rows kept back that lie outside of those learned from ask what no row has told. */
+static void note_beyond(clsi_noisy *k) {
+    const clsi_recording *d = k->data;
+    const double CLEARLY = 0.1; /* of what was learned from */
+    size_t worst = 0;
+    double most = CLEARLY, bounds[2] = {0, 0}, there = 0;
+    for (size_t c = 0; c < d->ny; c++) {
+        double low = INFINITY, high = -INFINITY, least = INFINITY, top = -INFINITY;
+        for (size_t s = 0; s < d->n_segments; s++)
+            for (size_t i = d->segment[s].first; i < d->segment[s].end; i++) {
+                double y = d->y[i * d->ny + c];
+                if (!isfinite(y)) continue;
+                if (i < d->segment[s].first + d->segment[s].train)
+                    low = fmin(low, y), high = fmax(high, y);
+                else
+                    least = fmin(least, y), top = fmax(top, y);
+            }
+        double beyond = fmax(top - high, low - least) / (high - low);
+        if (!(beyond > most) || d->channel[c].angle) continue;
+        most = beyond;
+        worst = c;
+        bounds[0] = low, bounds[1] = high;
+        there = top - high > low - least ? top : least;
+    }
+    if (most > CLEARLY)
+        clsi_text_printf(&k->recipe.notes,
+                         "rows kept back go beyond those learned from: %s reaches %.4g, there it "
+                         "is %.4g to %.4g; what is scored there is extrapolated\n",
+                         d->channel[worst].name, there, bounds[0], bounds[1]);
+}
+
 /* The model as it will be written, along every motion. */
 static cls_status run_to_ends(clsi_noisy *k) {
     clsi_learner *w = k->w;
@@ -615,7 +676,8 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
     k->blind = clsi_learner_is_recorded(w) && !w->points->rule.between;
     k->Q = w->open ? w->open->n : 0;
     cls_status status = clsi_noisy_record(k, tables, names);
-    k->field = w->points->rule.between;
+    k->field = w->points->rule.between && clsi_noisy_unsaid(k);
+    k->driven = w->points->rule.between && !k->field;
     if (status == CLS_OK) status = hide_wild(k);
     if (status == CLS_OK)
         status =
@@ -634,6 +696,7 @@ static cls_status run(clsi_noisy *k, const cls_table *const *tables, const char 
     status = find_by_laws(k, status);
     if (status == CLS_OK && !k->specs) status = clsi_noisy_prefer(k);
     if (status == CLS_OK && k->misfit && k->specs) status = grow_further(k);
+    if (status == CLS_OK) note_beyond(k);
     if (status == CLS_OK) status = score(k);
     if (status == CLS_OK && clsi_noisy_lacks(w->points))
         status = clsi_advise(k->multiple, w->theta, NULL, 0, &k->recipe.notes, w->error);
@@ -651,8 +714,9 @@ static void advise(const clsi_learner *w) {
     (void)clsi_fail(
         w->error, CLS_NUMERIC,
         "%.600s, with any terms that were tried: say what the unknown parts depend on (`%s = "
-        "unknown of ...`), give them a form (--field), or measure more columns",
-        why, w->o->n_unknown ? w->o->unknown[0] : "part V");
+        "unknown of ...`), give them a form (--field), %smeasure more columns",
+        why, w->o->n_unknown ? w->o->unknown[0] : "part V",
+        w->points && w->points->rule.between ? "take --loss residual, or " : "or ");
 }
 
 cls_status clsi_learner_fit_noisy(clsi_learner *w, size_t n_tables, const cls_table *const *tables,

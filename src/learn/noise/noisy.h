@@ -48,6 +48,7 @@ typedef struct clsi_noisy {
     double *own_low, *own_high; /* the same for the terms that are kept */
     unsigned char *vague;       /* (P + Q) for them: it has no initial value */
     int blind;                  /* there is no residual to begin with */
+    int driven;                 /* it has inputs, and rates between the rows begin it */
     int formed;                 /* what must be positive is so by form */
     clsi_multiple *multiple, *whole; /* of the terms that are kept; of the dictionary */
     cls_system *open, *whole_open, *built;
@@ -80,6 +81,8 @@ cls_status clsi_noisy_prune(clsi_noisy *k, size_t rows);
 
 /* ---- noisy_data.c ---- */
 
+/* States that no column of the data says, whatever fills them in. */
+int clsi_noisy_unsaid(const clsi_noisy *k);
 /* States that no column says. */
 int clsi_noisy_lacks(const clsi_points *p);
 cls_status clsi_noisy_record(clsi_noisy *k, const cls_table *const *tables,
@@ -124,6 +127,8 @@ cls_status clsi_noisy_observer(const clsi_noisy *k, const cls_system *open, cons
                                clsi_observer **out);
 /* clsi_noisy_settle with steps that are short enough for the fit that is found. */
 cls_status clsi_noisy_settle_in_steps(clsi_noisy *k, size_t rows);
+/* Explicit steps that are stable where rates between the rows ended, or the system's own. */
+cls_status clsi_noisy_first_steps(clsi_noisy *k);
 
 /* ---- noisy_natural.c, natural.c ---- */
 

@@ -25,6 +25,10 @@ int clsi_noisy_lacks(const clsi_points *p) {
     return 0;
 }
 
+int clsi_noisy_unsaid(const clsi_noisy *k) {
+    return clsi_lacks_states(k->w->system, k->n_tables, (const cls_table *const *)k->tables);
+}
+
 /* Did the caller choose how to learn? */
 static int is_told(const cls_learn_options *o) {
     int optimizer = o->optimizer && strcmp(o->optimizer, "auto") != 0;
@@ -180,7 +184,7 @@ char *clsi_noisy_explain(const clsi_noisy *k) {
             "between them begin; %zu rows every %.3g, time scale %.3g",
             k->data->ny, p->nz, k->data->n, k->data->interval, k->data->time_scale);
         return clsi_text_take(&t);
-    } else if (k->blind) {
+    } else if (k->blind || k->driven) {
         const char *why = k->Q ? "parameters are unknown beside parts" : "the system has inputs";
         clsi_text_printf(&t, "multiple shooting, because %s; %zu rows every %.3g, time scale %.3g",
                          why, k->data->n, k->data->interval, k->data->time_scale);

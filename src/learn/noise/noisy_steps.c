@@ -18,10 +18,12 @@
 enum {
     STEPS = 16,
     FIELD_STEPS = 4,
-    LENGTHS = 4
-};                              /* in a time scale; between two rows; h, h/2, .. */
-static const double SEEN = 0.1; /* of the scale of residuals: longer steps change more */
-static const double SMOOTH = 4; /* times less are changes where steps of order four are halved */
+    LENGTHS = 4,
+    STABLE_LENGTHS = 7
+};                                /* in a time scale; between two rows; h, h/2, .. */
+static const double SEEN = 0.1;   /* of the scale of residuals: longer steps change more */
+static const double FIRST = 1e-3; /* of the spread: residuals before there is a fit */
+static const double SMOOTH = 4;   /* times less are changes where steps of order four are halved */
 static const double HELPS =
     1.5; /* the same of the system's own steps, where that is worth its time */
 
@@ -93,6 +95,20 @@ static int find_length(const clsi_noisy *k, double h, double *a, double *b) {
     return is_explicit(k) ? -1 : LENGTHS - 1;
 }
 
+/* The same of explicit steps where what is exchanged may be far faster than rows follow each other: none at all, or
+ * nothing that gets better, is what steps look like that are too long to be stable. */
+static int find_stable(const clsi_noisy *k, double h, double *a, double *b) {
+    int there = simulate(k, h, a);
+    for (int n = 0; n < STABLE_LENGTHS; n++) {
+        int next = simulate(k, ldexp(h, -n - 1), b);
+        double *swap = a;
+        if (there && next && change(k->multiple, a, b) <= SEEN) return n;
+        there = next;
+        a = b, b = swap;
+    }
+    return -1;
+}
+
 /* How long steps between rows are. */
 static double length_of(const clsi_noisy *k) {
     double interval = k->data->interval, most = k->multiple->observer->most_step;
@@ -110,7 +126,8 @@ static cls_status check(clsi_noisy *k, int *changed) {
     double h = length_of(k), *seen = clsi_calloc(2 * n + 1, sizeof *seen);
     *changed = 0;
     if (!seen) return clsi_no_memory(k->w->error);
-    int length = find_length(k, h, seen, seen + n);
+    int stiff = k->driven && is_explicit(k);
+    int length = stiff ? find_stable(k, h, seen, seen + n) : find_length(k, h, seen, seen + n);
     free(seen);
     if (!length) return CLS_OK;
     *changed = 1;
@@ -120,6 +137,21 @@ static cls_status check(clsi_noisy *k, int *changed) {
         k->longest = ldexp(h, -length);
     forget_dictionary(k);
     return CLS_OK;
+}
+
+cls_status clsi_noisy_first_steps(clsi_noisy *k) {
+    clsi_multiple *m = k->multiple;
+    int changed;
+    if (!k->driven || !is_explicit(k)) return CLS_OK;
+    cls_status status = clsi_multiple_plan(m, clsi_recipe_first(m), k->w->theta, k->w->error);
+    for (size_t c = 0; c < m->ny; c++) {
+        const clsi_channel *ch = &m->data->channel[c];
+        m->sigma[c] = fmax(fmax(ch->noise, ch->floor), FIRST * ch->std);
+        if (!(m->sigma[c] > 0)) m->sigma[c] = 1;
+    }
+    if (status == CLS_OK) status = check(k, &changed);
+    m->n_pieces = 0;
+    return status == CLS_OK && changed ? clsi_noisy_set_up(k) : status;
 }
 
 /* The fit `before` with the steps that are to be taken now; with shorter ones where these have no solution. */
@@ -140,8 +172,8 @@ static cls_status fit_anew(clsi_noisy *k, size_t rows, clsi_noisy_kept *before) 
 cls_status clsi_noisy_settle_in_steps(clsi_noisy *k, size_t rows) {
     clsi_noisy_kept before = {0};
     cls_status status = clsi_noisy_settle(k, rows);
-    while (status == CLS_OK && k->Q && !k->steps_stay && !k->w->o->scheme && !k->field &&
-           !clsi_noisy_is_over(k)) {
+    while (status == CLS_OK && (k->Q || k->driven) && !k->steps_stay && !k->w->o->scheme &&
+           !k->field && !clsi_noisy_is_over(k)) {
         int changed = 0, implicit = k->implicit;
         double longest = k->longest;
         status = check(k, &changed);

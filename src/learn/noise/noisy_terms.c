@@ -83,7 +83,7 @@ cls_status clsi_noisy_dictionary(clsi_noisy *k) {
     clsi_noisy_begin(k, 2, 1, SIZE_MAX);
     size_t locked = 0, P = k->P;
     for (size_t p = 0; p < P; p++) locked += k->locked[p];
-    k->declined = !k->blind && !k->w->o->loss && !clsi_noisy_lacks(k->w->points) &&
+    k->declined = !k->blind && !k->driven && !k->w->o->loss && !clsi_noisy_lacks(k->w->points) &&
                   (locked > MOST_LOCKED || P > MOST_TERMS);
     return CLS_OK;
 }

@@ -174,8 +174,9 @@ static void blame(const recipe_work *k) {
             clsi_text_printf(&t, "%s%s = %.4g", e ? ", " : "", clsi_point_name(m->system, e),
                              m->x[w * m->nz + e]);
         (void)clsi_fail(k->error, CLS_NUMERIC,
-                        "the equations have no finite value in the rows from time %.6g on, which "
-                        "begin with %.200s: a root or a logarithm of something negative? Values "
+                        "the equations have no finite value in the rows from time %.6g on, where "
+                        "the search stood at %.200s (what it tried, not the data): a root or a "
+                        "logarithm of something negative? Values "
                         "near its end scatter beyond it by noise; write what is meant there, such "
                         "as sqrt(softplus(h)) or sqrt(softabs(h, 0.001)), or leave these rows out",
                         m->data->time[m->piece[w].first], t.data ? t.data : "");
