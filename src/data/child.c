@@ -235,7 +235,7 @@ static cls_status make_columns(const clsi_arrays *a, const char *array, column_l
 typedef struct outbox {
     int to;
     size_t n;
-    char data[1 << 16];
+    char data[1 << 13]; /* on the stack: frames are small */
 } outbox;
 
 static int write_all(int to, const char *s, size_t n) {
@@ -363,7 +363,9 @@ static void serve(int to, const char *path, off_t bytes, const clsi_loader_kind 
     cls_status status = cls_table_create(1, (const char *const[]){"notes"}, &a.notes, &error);
     if (!status) status = kind->load(path, &a, &error);
     if (!status) status = make_columns(&a, array, &c, &error);
-    outbox box = {.to = to};
+    outbox box;
+    box.to = to;
+    box.n = 0;
     int good = send_bytes(&box, &(uint64_t){(uint64_t)status}, sizeof(uint64_t));
     if (status)
         good = good && send_bytes(&box, &error, sizeof error);

@@ -51,7 +51,8 @@ static const char answers[] =
     "#define CLSI_LAWFUL_SETTLE(sim, from, depth) ((void)(sim), (void)(from), (void)(depth))\n"
     "#define CLSI_LAWFUL_LOST(sim) ((void)(sim))\n"
     "#define CLSI_LAWFUL_KNOWN(sim) ((void)(sim), 0)\n"
-    "#define CLSI_LAWFUL_STAGE(sim, i) ((sim)->lawful.stage + (i) * CLSI_STATE_COUNT(sim))\n"
+    /* what a pointer is declared with: without parentheses JavaScript makes a view of it (translate.c) */
+    "#define CLSI_LAWFUL_STAGE(sim, i) (sim)->lawful.stage + (i) * CLSI_STATE_COUNT(sim)\n"
     "#define CLSI_LAWFUL_PRODUCTS lawful_products\n"
     "\n/* The rates of a stage, whose state and inputs stand where the step reads its own. */\n"
     "static void clsi_run_stage(cls_simulator *sim, double *to) {\n"

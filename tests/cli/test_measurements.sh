@@ -567,7 +567,7 @@ END
     awk 'BEGIN { print "time,h,u"; for (i = 0; i < 60; i++) print i "," (i < 20 ? 0.1*(1 - i/20)^2 : (i % 2 ? 1 : -1)*0.001) ",0" }' >dry.csv
     run "$CLAUSIUS" learn tank.clausius dry.csv -o m.safetensors
     expect_exit 6
-    expect_stderr 'no finite value in the rows from time [0-9.]+ on, which begin with h = -0\.'
+    expect_stderr 'no finite value in the rows from time [0-9.]+ on, where the search stood at h = -0\.'
 }
 
 # one solve, linear in its constant, that a condition of the file keeps from the data
