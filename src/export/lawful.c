@@ -47,11 +47,11 @@ static const char answers[] =
     "#define CLSI_LAWFUL_TAKE(sim, t, from, first) lawful_take(sim, t, *(from), first)\n"
     "#define CLSI_LAWFUL_BACK(sim, from) lawful_back(sim, *(from))\n"
     "#define CLSI_LAWFUL_HERE(sim) (sim)->state\n"
-    "#define CLSI_LAWFUL_ROOM(sim, depth, n) ((sim)->saved + (depth) * (n))\n"
+    /* what pointers are declared with: without parentheses JavaScript makes views of it (translate.c) */
+    "#define CLSI_LAWFUL_ROOM(sim, depth, n) (sim)->saved + (depth) * (n)\n"
     "#define CLSI_LAWFUL_SETTLE(sim, from, depth) ((void)(sim), (void)(from), (void)(depth))\n"
     "#define CLSI_LAWFUL_LOST(sim) ((void)(sim))\n"
     "#define CLSI_LAWFUL_KNOWN(sim) ((void)(sim), 0)\n"
-    /* what a pointer is declared with: without parentheses JavaScript makes a view of it (translate.c) */
     "#define CLSI_LAWFUL_STAGE(sim, i) (sim)->lawful.stage + (i) * CLSI_STATE_COUNT(sim)\n"
     "#define CLSI_LAWFUL_PRODUCTS lawful_products\n"
     "\n/* The rates of a stage, whose state and inputs stand where the step reads its own. */\n"

@@ -398,7 +398,7 @@ static size_t put_declaration(translator *tr, size_t k) {
         int pointer = 0;
         for (; is(at(tr, k), "*") || is(at(tr, k), "const"); k++) pointer = 1;
         token name = at(tr, k++);
-        int boxed = has(&tr->boxed, name) && !pointer;
+        int boxed = has(&tr->boxed, name);
         put_name(out, name);
         size_t bracket = is(at(tr, k), "[") ? k : 0;
         if (bracket) k = closing(tr, k) + 1;
@@ -438,7 +438,7 @@ static int is_local_struct(const translator *tr, size_t from, size_t to, token n
     return 0;
 }
 
-/* Names of local numbers whose address is taken. */
+/* Names of local numbers and pointers whose address is taken. */
 static void find_boxed(translator *tr, size_t from, size_t to) {
     tr->boxed.n = 0;
     for (size_t k = from; k < to; k++) {
