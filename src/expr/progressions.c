@@ -23,8 +23,7 @@ int32_t clsi_progression_step(const uint32_t *v, size_t k, size_t stride, size_t
 
 size_t clsi_progressions_end(size_t count, size_t n, const uint32_t *lists, size_t k,
                              size_t stride) {
-    size_t end = k;
-    while (end < n) end += stride;
+    size_t end = k < n ? k + (n - k + stride - 1) / stride * stride : k;
     for (size_t j = 0; j < count; j++) {
         size_t own = clsi_progression_end(n, lists + j * n, k, stride);
         if (own < end) end = own;

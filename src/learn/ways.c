@@ -530,7 +530,8 @@ static cls_status run(job *j) {
     if (status == CLS_OK && j->way->recorded) status = check_recorded(w);
     if (status != CLS_OK) return status;
     status = take_points(j);
-    if (status != CLS_OK && status != CLS_MEMORY && j->way->local && j->way->recorded) {
+    if (status != CLS_OK && status != CLS_MEMORY && status != CLS_INTERRUPTED && j->way->local &&
+        j->way->recorded) {
         j->way++; /* no rates between such rows */
         status = take_points(j);
     }

@@ -67,7 +67,7 @@ static cls_status start_driven(clsi_noisy *k) {
         if (k->keep[p]) k->keep[p] = keep[at++];
     free(keep);
     if (status == CLS_OK) status = start(k);
-    if (status == CLS_OK || status == CLS_MEMORY) return status;
+    if (status == CLS_OK || status == CLS_MEMORY || status == CLS_INTERRUPTED) return status;
     clsi_noisy_begin(k, 2, 1, SIZE_MAX);
     return start(k);
 }
@@ -319,7 +319,7 @@ static cls_status find_terms(clsi_noisy *k) {
 
 static cls_status begin(clsi_noisy *k) {
     cls_status status = k->blind ? start_blind(k) : k->driven ? start_driven(k) : start(k);
-    if (k->driven && status != CLS_OK && status != CLS_MEMORY) {
+    if (k->driven && status != CLS_OK && status != CLS_MEMORY && status != CLS_INTERRUPTED) {
         k->driven = 0;
         k->blind = 1;
         clsi_noisy_begin(k, 2, 1, SIZE_MAX);
