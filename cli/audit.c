@@ -79,9 +79,17 @@ static cls_status judge_against(const cli_arguments *a, verdict *v, cls_error *e
     if (!status && !counts) status = cli_no_memory(error);
     if (!status && set && cli_note_is_of(t, a->words[0]))
         cli_tell_overruled(a, path, cls_table_note(t, "set"));
+    /* what cannot be read twice has its notes only now */
+    const char *late =
+        status || set || *counts || strcmp(path, "-") || !cli_note_is_of(t, a->words[0])
+            ? NULL
+            : cls_table_note(t, "set");
+    if (late && *late)
+        cli_notice("%s was made with %s (its note `# set:`), which is taken; --set gives others",
+                   path, late);
     if (!status)
         status =
-            judge_table(a, a->words[0], *counts ? counts : NULL, set ? NULL : path, t, v, error);
+            judge_table(a, a->words[0], *counts ? counts : late, set ? NULL : path, t, v, error);
     cli_motion_free(&m);
     cls_table_free(&t);
     free(counts);

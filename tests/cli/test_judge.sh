@@ -53,6 +53,9 @@ test_the_notes_carry_the_parameters() {
     expect_stdout '^FAIL'
     expect_stderr 'run.csv was made with m=2 \(its note `# set:`\); --set counts'
     # beside a system, too: said, and --set counts where it says something else
+    run bash -c '"$1" audit adiabatic-piston --against - <run.csv' - "$CLAUSIUS"
+    expect_ok
+    expect_stderr '- was made with m=2 .*which is taken'
     run "$CLAUSIUS" audit adiabatic-piston --against run.csv
     expect_ok
     expect_stderr 'run.csv was made with m=2 \(its note `# set:`\), which is taken'
